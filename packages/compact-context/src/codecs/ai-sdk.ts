@@ -8,7 +8,15 @@ import {
   type ToolResultPart,
 } from "../core/message.ts";
 import { isObject } from "../errors.ts";
-import { type BuildContext, createCodec, type NativeCodec } from "./create-codec.ts";
+import {
+  type BuildContext,
+  type Content,
+  createCodec,
+  type NativeCodec,
+  onlyText,
+  type Step,
+  spoken,
+} from "./create-codec.ts";
 import {
   arrayAt,
   copyWith,
@@ -34,7 +42,6 @@ import {
   type Slot,
   textPart,
 } from "./slots.ts";
-import { type Content, onlyText, type Step, spoken } from "./steps.ts";
 
 /**
  * AI SDK messages for the model (`content`) and for the UI (`parts`), distinguished entry by entry;

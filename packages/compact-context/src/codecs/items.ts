@@ -7,7 +7,14 @@ import {
   type ToolResultPart,
 } from "../core/message.ts";
 import { isObject } from "../errors.ts";
-import { type BuildContext, createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
+import {
+  type BuildContext,
+  type Content,
+  createCodec,
+  type NativeCodec,
+  type Reading,
+  type Step,
+} from "./create-codec.ts";
 import {
   copyWith,
   filled,
@@ -33,7 +40,6 @@ import {
   type Slot,
   textPart,
 } from "./slots.ts";
-import type { Content, Step } from "./steps.ts";
 
 /** Differences between the items of the Responses API and of the OpenAI Agents SDK. */
 interface Dialect {

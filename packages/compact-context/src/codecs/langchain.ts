@@ -7,7 +7,15 @@ import {
   type ToolCallPart,
 } from "../core/message.ts";
 import { defined, isObject } from "../errors.ts";
-import { type BuildContext, createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
+import {
+  type BuildContext,
+  type Content,
+  createCodec,
+  type NativeCodec,
+  onlyText,
+  type Reading,
+  type Step,
+} from "./create-codec.ts";
 import { instanceKind } from "./detect.ts";
 import {
   copyWith,
@@ -38,7 +46,6 @@ import {
   textPart,
   thought,
 } from "./slots.ts";
-import { type Content, onlyText, type Step } from "./steps.ts";
 
 /**
  * LangChain messages as instances, serialized, or plain. `protected` is read from `metadata`, or from

@@ -7,7 +7,7 @@ import {
   type ToolResultPart,
 } from "../core/message.ts";
 import { isObject } from "../errors.ts";
-import { createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
+import { createCodec, type NativeCodec, piecesOf, type Reading, type Step, spoken } from "./create-codec.ts";
 import {
   arrayAt,
   copyWith,
@@ -37,7 +37,6 @@ import {
   slot,
   textPart,
 } from "./slots.ts";
-import { piecesOf, type Step, spoken } from "./steps.ts";
 
 /**
  * Chat Completions messages and compatible formats; `protected` is read from the entry's `meta` or

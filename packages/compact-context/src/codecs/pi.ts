@@ -1,5 +1,13 @@
 import { argumentsValue, jsonText, type Message, type MessageMeta, type Part } from "../core/message.ts";
-import { type BuildContext, createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
+import {
+  type BuildContext,
+  createCodec,
+  type NativeCodec,
+  onlyText,
+  piecesOf,
+  type Reading,
+  type Step,
+} from "./create-codec.ts";
 import {
   copyWith,
   filled,
@@ -26,7 +34,6 @@ import {
   textPart,
   thought,
 } from "./slots.ts";
-import { onlyText, piecesOf, type Step } from "./steps.ts";
 
 /**
  * pi's messages, including custom roles, which reach the model as user text; `protected` is read from the

@@ -3,14 +3,18 @@ import { describe, expect, it } from "vitest";
 import type { Part } from "../core/message.ts";
 import { type BlockWriter, rewriteBlocks, type Slot } from "./slots.ts";
 
+const plain = { noNullPrototype: true };
 const part: fc.Arbitrary<Part> = fc.oneof(
-  fc.record({ type: fc.constant("text" as const), text: fc.constantFrom("a", "b", "c") }),
-  fc.record({ type: fc.constant("reasoning" as const), text: fc.constantFrom("a", "b") }),
-  fc.record({
-    type: fc.constant("toolResult" as const),
-    id: fc.constantFrom("", "1", "2"),
-    content: fc.constantFrom("x", "y"),
-  }),
+  fc.record({ type: fc.constant("text" as const), text: fc.constantFrom("a", "b", "c") }, plain),
+  fc.record({ type: fc.constant("reasoning" as const), text: fc.constantFrom("a", "b") }, plain),
+  fc.record(
+    {
+      type: fc.constant("toolResult" as const),
+      id: fc.constantFrom("", "1", "2"),
+      content: fc.constantFrom("x", "y"),
+    },
+    plain,
+  ),
 );
 const slots: fc.Arbitrary<Slot[]> = fc
   .array(fc.array(part, { maxLength: 2 }), { maxLength: 6 })

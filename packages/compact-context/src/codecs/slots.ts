@@ -3,6 +3,7 @@ import {
   type MediaPart,
   type Part,
   type ReasoningPart,
+  sameJson,
   type TextPart,
   type ToolCallPart,
   type ToolResultPart,
@@ -228,18 +229,6 @@ function samePart(original: Part, part: Part): boolean {
   if (original === part) return true;
   if (original.type !== part.type) return false;
   return "id" in original && original.id === ""
-    ? sameValue({ ...original, id: undefined }, { ...part, id: undefined })
-    : sameValue(original, part);
-}
-
-/** Deep equality of plain values. */
-function sameValue(original: unknown, other: unknown): boolean {
-  if (Object.is(original, other)) return true;
-  if (Array.isArray(original) && Array.isArray(other)) {
-    return original.length === other.length && original.every((item, index) => sameValue(item, other[index]));
-  }
-  if (!isObject(original) || !isObject(other)) return false;
-  const keys = Object.keys(original);
-  if (keys.length !== Object.keys(other).length) return false;
-  return keys.every((key) => sameValue(original[key], other[key]));
+    ? sameJson({ ...original, id: undefined }, { ...part, id: undefined })
+    : sameJson(original, part);
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { generateConversation } from "../../../../test/support/generated-lists.ts";
 import type { Message, Part } from "../core/message.ts";
-import { toSteps } from "./steps.ts";
+import { toSteps } from "./create-codec.ts";
 
 const scrambled = fc
   .record({
