@@ -88,7 +88,7 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(
       explanation:
         "System text leads the list: the host has to lift it into the request's own `system` field, because it is refused among the messages.",
       link: MESSAGES,
-      check: (list) => leadingSystem(list).map((entry) => atEntry(entry)),
+      check: (list) => systemIn(list).leading.map((entry) => atEntry(entry)),
     },
     {
       id: "anthropic/system-leads",
@@ -96,7 +96,7 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(
         "System text follows an assistant message: it can neither be lifted in order nor be sent there.",
       link: SYSTEM,
       mend: "The entry is moved to the front, from where the host lifts it into `system`.",
-      check: (list) => leading(list, strandedSystem(list)),
+      check: (list) => leading(list, systemIn(list).stranded),
     },
     {
       id: "anthropic/system-after-user",
@@ -104,10 +104,8 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(
       explanation: "System text follows a user message: models before Claude Opus 4.8 refuse it.",
       link: SYSTEM,
       check: (list) => {
-        const stranded = new Set(strandedSystem(list));
-        return trailingSystem(list)
-          .filter((entry) => !stranded.has(entry))
-          .map((entry) => atEntry(entry));
+        const { trailing, stranded } = systemIn(list);
+        return trailing.filter((entry) => !stranded.includes(entry)).map((entry) => atEntry(entry));
       },
     },
     {
@@ -167,8 +165,7 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(
       explanation: "The text of a last assistant message must not end in whitespace.",
       link: MESSAGES,
       mend: "The whitespace is taken off.",
-      check: (list) =>
-        badCells(list, (cell, entry) => isSpacedEnd(list, entry, cell), rewrite(withoutTrailingSpace)),
+      check: (list) => badCells(list, isSpacedEnd, rewrite(withoutTrailingSpace)),
     },
     {
       id: "anthropic/image-size",
@@ -218,7 +215,7 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(
       explanation: "Only the last assistant message may be empty.",
       link: MESSAGES,
       mend: "The entry is dropped.",
-      check: (list) => badEntries(list, (entry) => isEmptyMessage(entry, list), dropEntry),
+      check: (list) => badEntries(list, isEmptyMessage, dropEntry),
     },
   ],
 );
@@ -227,28 +224,28 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(
  * The first entry after system text, if it is neither a user message nor the provider's own compaction; also
  * for Gemini.
  */
-export function startsWrong({ format, entries }: ReadList): Finding[] {
+function startsWrong({ format, entries }: ReadList): Finding[] {
   const first = entries.find((entry) => !isSystem(entry));
   const opens = first === undefined || first.message.role === "user" || carriesCompaction(first.message);
   return opens ? [] : [atEntry(first, undefined, openAt(format, first.position))];
 }
 
-/** Leading system entries, which the host lifts out. */
-export function leadingSystem({ entries }: ReadList): Entry[] {
-  const end = entries.findIndex((entry) => !isSystem(entry));
-  return entries.slice(0, end === -1 ? entries.length : end).filter(isSystem);
+/** System entries before all others, after others, and of these after the assistant's. */
+function systemIn({ entries }: ReadList): Record<"leading" | "trailing" | "stranded", Entry[]> {
+  const found: ReturnType<typeof systemIn> = { leading: [], trailing: [], stranded: [] };
+  let speaker: Entry | undefined;
+  for (const entry of entries) {
+    if (!isSystem(entry)) speaker = entry;
+    else if (speaker === undefined) found.leading.push(entry);
+    else found.trailing.push(entry);
+    if (isSystem(entry) && speaker?.message.role === "assistant") found.stranded.push(entry);
+  }
+  return found;
 }
 
-/** System entries that follow other entries. */
-export function trailingSystem({ entries }: ReadList): Entry[] {
-  const start = entries.findIndex((entry) => !isSystem(entry));
-  return start === -1 ? [] : entries.slice(start).filter(isSystem);
-}
-
-/** Findings at system entries that are moved to the front, for formats that lift them out of the list. */
-export function leading({ entries }: ReadList, astray: readonly Entry[]): Finding[] {
-  const start = entries.findIndex((entry) => !isSystem(entry));
-  const before = entries[start - 1]?.position ?? -1;
+/** Findings at system entries that are moved to the front, from where the host lifts them. */
+function leading(list: ReadList, astray: readonly Entry[]): Finding[] {
+  const before = systemIn(list).leading.at(-1)?.position ?? -1;
   return astray.map((entry) =>
     atEntry(entry, undefined, (editor) => {
       editor.replace(entry, undefined);
@@ -256,15 +253,6 @@ export function leading({ entries }: ReadList, astray: readonly Entry[]): Findin
       return { action: "moved" };
     }),
   );
-}
-
-/** System entries after an assistant message, ignoring system entries between them. */
-export function strandedSystem({ entries }: ReadList): Entry[] {
-  let speaker: Entry | undefined;
-  return entries.filter((entry) => {
-    if (!isSystem(entry)) speaker = entry;
-    return isSystem(entry) && speaker?.message.role === "assistant";
-  });
 }
 
 /** True for thinking without a signature. */
@@ -303,9 +291,8 @@ function assistantRun({ entries }: ReadList, entry: Entry): Entry[] {
 }
 
 /** True for the last text of a final assistant message if it ends in whitespace. */
-function isSpacedEnd({ entries }: ReadList, entry: Entry, cell: Cell): boolean {
-  if (entry !== entries.at(-1) || entry.message.role !== "assistant" || cell !== entry.cells.at(-1))
-    return false;
+function isSpacedEnd(cell: Cell, entry: Entry, _index: number, next: Entry | undefined): boolean {
+  if (next !== undefined || entry.message.role !== "assistant" || cell !== entry.cells.at(-1)) return false;
   const text = typeof cell.value === "string" ? cell.value : objectOf(cell.value).text;
   return typeof text === "string" && text !== text.trimEnd();
 }
@@ -394,11 +381,11 @@ function leftOut({ entry, cell, path, inner }: FoundImage, problem?: string): Fi
   return at(entry, path, problem, replaced({ entry, cell }));
 }
 
-/** True for an empty entry that must not be empty. */
-function isEmptyMessage(entry: Entry, { entries }: ReadList): boolean {
-  const { content } = entry.native;
+/** True for an empty entry that is not the assistant's last. */
+function isEmptyMessage({ native, message }: Entry, next: Entry | undefined): boolean {
+  const { content } = native;
   const isEmpty = Array.isArray(content) ? content.length === 0 : isBlankText(content);
-  return isEmpty && !(entry === entries.at(-1) && entry.message.role === "assistant");
+  return isEmpty && !(next === undefined && message.role === "assistant");
 }
 
 // ---- Gemini
@@ -435,7 +422,7 @@ export const GEMINI_RULES: readonly Rule[] = rulesOf(
       explanation:
         "System text leads the list: the host has to lift it into the request's own `systemInstruction`, because it is refused among the contents.",
       link: CONTENTS,
-      check: (list) => leadingSystem(list).map((entry) => atEntry(entry)),
+      check: (list) => systemIn(list).leading.map((entry) => atEntry(entry)),
     },
     {
       id: "gemini/system-leads",
@@ -443,7 +430,7 @@ export const GEMINI_RULES: readonly Rule[] = rulesOf(
         "System text stands behind other contents, where it cannot be lifted without changing the order.",
       link: CONTENTS,
       mend: "The content is moved to the front, from where the host lifts it into `systemInstruction`.",
-      check: (list) => leading(list, trailingSystem(list)),
+      check: (list) => leading(list, systemIn(list).trailing),
     },
     {
       id: "gemini/thought-signature",

@@ -33,7 +33,7 @@ export const AI_SDK_RULES: readonly Rule[] = rulesOf(
         "A reasoning item of OpenAI must be followed by the text or call that it led to: the answer was aborted.",
       link: STATE,
       mend: "The reasoning is dropped; its text is in `removed`.",
-      check: (list) => badCells(list, isDangling(list), drop),
+      check: (list) => badCells(list, isDangling, drop),
     },
     {
       id: "ai-sdk/approval-pair",
@@ -124,13 +124,10 @@ function isLonely(list: ReadList): (cell: Cell) => boolean {
 }
 
 /** OpenAI reasoning with an id that no content follows before another role speaks. */
-function isDangling({ entries }: ReadList): (cell: Cell, entry: Entry, index: number) => boolean {
-  const next = new Map(entries.map((entry, position) => [entry, entries[position + 1]]));
-  return ({ value }, entry, index) => {
-    if (!isOpenAiReasoning(value) || entry.message.role !== "assistant") return false;
-    if (next.get(entry)?.message.role === "assistant") return false;
-    return index > entry.cells.findLastIndex((cell) => isFollower(cell.value));
-  };
+function isDangling({ value }: Cell, entry: Entry, index: number, next: Entry | undefined): boolean {
+  if (!isOpenAiReasoning(value) || entry.message.role !== "assistant") return false;
+  if (next?.message.role === "assistant") return false;
+  return index > entry.cells.findLastIndex((cell) => isFollower(cell.value));
 }
 
 /** The SDK omits empty texts and UI-only parts from requests. */

@@ -189,7 +189,7 @@ export const ITEM_RULES: readonly Rule[] = rulesOf(
       explanation: "A reasoning item must be followed by the message or call that it led to.",
       link: STATE,
       mend: "The reasoning item is dropped.",
-      check: (list) => badEntries(list, isDangling(list), dropEntry),
+      check: (list) => badEntries(list, isDangling, dropEntry),
     },
     {
       id: "items/output-type",
@@ -236,13 +236,8 @@ export const ITEM_RULES: readonly Rule[] = rulesOf(
 );
 
 /** True for reasoning items that no assistant item follows. */
-function isDangling({ entries }: ReadList): (entry: Entry) => boolean {
-  const next = new Map(entries.map((entry, index) => [entry, entries[index + 1]]));
-  return (entry) => {
-    const follower = next.get(entry);
-    if (typeOf(entry.native) !== "reasoning") return false;
-    return follower?.message.role !== "assistant" || isCompaction(follower);
-  };
+function isDangling({ native }: Entry, next: Entry | undefined): boolean {
+  return typeOf(native) === "reasoning" && (next?.message.role !== "assistant" || isCompaction(next));
 }
 
 /** The fix of an output of another type than its call: only text can become any output. */

@@ -114,32 +114,32 @@ export function atSpot({ entry, cell }: Spot, problem?: string, fix?: Fix): Find
   return at(entry, cell.path, problem, fix);
 }
 
+/** Whether a block is wrong, by its entry, its index in it, and the next entry. */
+type IsWrong = (cell: Cell, entry: Entry, index: number, next: Entry | undefined) => boolean;
+
 /** The blocks of a list that match. */
-export function spotsIn(
-  { entries }: ReadList,
-  isWrong: (cell: Cell, entry: Entry, index: number) => boolean,
-): Spot[] {
-  return entries.flatMap((entry) =>
-    entry.cells.filter((cell, index) => isWrong(cell, entry, index)).map((cell) => ({ entry, cell })),
+export function spotsIn({ entries }: ReadList, isWrong: IsWrong): Spot[] {
+  return entries.flatMap((entry, at) =>
+    entry.cells
+      .filter((cell, index) => isWrong(cell, entry, index, entries[at + 1]))
+      .map((cell) => ({ entry, cell })),
   );
 }
 
 /** A finding for every block that matches. */
-export function badCells(
-  list: ReadList,
-  isWrong: (cell: Cell, entry: Entry, index: number) => boolean,
-  fixOf?: (spot: Spot) => Fix,
-): Finding[] {
+export function badCells(list: ReadList, isWrong: IsWrong, fixOf?: (spot: Spot) => Fix): Finding[] {
   return spotsIn(list, isWrong).map((spot) => atSpot(spot, undefined, fixOf?.(spot)));
 }
 
-/** A finding for every entry that matches. */
+/** A finding for every entry that matches, by itself and the next one. */
 export function badEntries(
   { entries }: ReadList,
-  isWrong: (entry: Entry) => boolean,
+  isWrong: (entry: Entry, next: Entry | undefined) => boolean,
   fixOf?: (entry: Entry) => Fix,
 ): Finding[] {
-  return entries.filter(isWrong).map((entry) => atEntry(entry, undefined, fixOf?.(entry)));
+  return entries
+    .filter((entry, index) => isWrong(entry, entries[index + 1]))
+    .map((entry) => atEntry(entry, undefined, fixOf?.(entry)));
 }
 
 /** The fix that removes a block; an empty entry is dropped. */
