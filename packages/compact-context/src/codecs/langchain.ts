@@ -59,7 +59,8 @@ export const langchainCodec: NativeCodec = createCodec({
 });
 
 function read(entry: NativeObject, place: string): Reading {
-  const { role, fields } = viewMessage(entry, place);
+  const role = roleOf(entry, place);
+  const fields = fieldsOf(entry);
   const { meta, metadata, additional_kwargs: extra, response_metadata: response } = fields;
   const { model_name: name, model } = objectOf(response);
   const slots =
@@ -181,11 +182,11 @@ function resultSlot(entry: NativeObject, fields: NativeObject, place: string): S
 }
 
 function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
-  const { fields, write: change } = viewMessage(native, "message");
+  const fields = fieldsOf(native);
   const result = parts.find((part) => part.type === "toolResult");
   if (result !== undefined) {
     const status = result.isError === true ? "error" : fields.status;
-    return change({ content: writeContent(result.content), status });
+    return copyWithFields(native, { content: writeContent(result.content), status });
   }
   const calls = parts.filter((part) => part.type === "toolCall");
   const gone = [...callIds(fields)].filter((id) => id !== "" && !calls.some((call) => call.id === id));
@@ -197,7 +198,7 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
   const spoken = said.filter((part) => !sameText(part, aside));
   const blocks = rewriteBlocks(slots, spoken, (part) => write(part));
   const isEmpty = blocks.length === 0 && !Array.isArray(fields.content);
-  return change({
+  return copyWithFields(native, {
     content: isEmpty ? "" : joinedContent(fields.content, blocks),
     ...rewriteExtra(fields, spoken.length < said.length),
     ...rewriteCalls(fields, calls),
@@ -279,7 +280,7 @@ function build(steps: readonly Step[], context: BuildContext): unknown[] {
   });
 }
 
-function isInstance(native: unknown): native is object {
+function isInstance(native: unknown): native is NativeObject {
   return isObject(native) && instanceKind(native) !== undefined;
 }
 
@@ -335,14 +336,14 @@ const KINDS = {
  * not imported. If none has the class, a class of the same name extends their base class and serializes like
  * LangChain's own. Undefined if no base class is found.
  */
-export function buildInstance(
+function buildInstance(
   role: keyof typeof KINDS,
   fields: NativeObject,
-  beside: readonly object[],
+  beside: readonly NativeObject[],
 ): object | undefined {
   const [kind, name] = KINDS[role];
   const known = beside.find(
-    (native) => instanceKind(native as NativeObject) === kind && !classOf(native).name.endsWith("Chunk"),
+    (native) => instanceKind(native) === kind && !classOf(native).name.endsWith("Chunk"),
   );
   const Class = known === undefined ? derivedClass(beside[0], kind, `${name}Message`) : classOf(known);
   return Class && new Class({ ...fields });
@@ -392,17 +393,6 @@ function deriveFrom(Base: MessageClass, kind: string, name: string): MessageClas
 
 // ---- the representations of a message
 
-/**
- * A LangChain message in any representation: an instance, `lc: 1`, `{type, data}`, `{type, content}` or
- * `{role, content}`.
- */
-export interface LangchainView {
-  readonly role: Role;
-  readonly fields: NativeObject;
-  /** A copy of the whole entry with changed fields; undefined removes one. */
-  readonly write: (changes: NativeObject) => unknown;
-}
-
 const ROLES: Readonly<Record<string, Role>> = {
   human: "user",
   user: "user",
@@ -416,66 +406,50 @@ const ROLES: Readonly<Record<string, Role>> = {
   chat: "user",
 };
 
-/** Reads a message in any representation; throws `InvalidMessages` for an unknown kind. */
-export function viewMessage(entry: NativeObject, place: string): LangchainView {
-  if (entry.lc === 1 && isObject(entry.kwargs)) return viewConstructor(entry, entry.kwargs, place);
-  const kind = instanceKind(entry);
-  if (kind !== undefined)
-    return {
-      role: roleOf(kind, entry, `${place}.getType()`),
-      fields: entry,
-      write: (changes) => copyInstance(entry, changes),
-    };
-  const fields = fieldsOf(entry);
-  const word = filled(entry.type) ?? filled(entry.role) ?? "";
-  return {
-    role: roleOf(word, fields, typeof entry.type === "string" ? `${place}.type` : `${place}.role`),
-    fields,
-    write: (changes) => {
-      const changed = copyWith(fields, changes);
-      return fields === entry ? changed : { ...entry, data: changed };
-    },
-  };
-}
-
-function viewConstructor(entry: NativeObject, kwargs: NativeObject, place: string): LangchainView {
-  const path = Array.isArray(entry.id) ? entry.id : [];
-  return {
-    role: roleOf(jsonText(path.at(-1)), kwargs, `${place}.id`),
-    fields: kwargs,
-    write: (changes) => ({ ...entry, kwargs: copyWith(kwargs, changes) }),
-  };
-}
-
 /** The fields of a message; a serialized message has them in a nested object. */
 export function fieldsOf(entry: NativeObject): NativeObject {
   if (isObject(entry.kwargs)) return entry.kwargs;
   return isObject(entry.data) && typeof entry.type === "string" ? entry.data : entry;
 }
 
-/** `AIMessageChunk`, `AIMessage` and `ai` are the same kind. */
-function roleOf(word: string, fields: NativeObject, place: string): Role {
+/** A copy of a message with changed fields; undefined removes one. */
+export function copyWithFields(entry: NativeObject, changes: NativeObject): unknown {
+  const fields = fieldsOf(entry);
+  if (fields !== entry)
+    return { ...entry, [fields === entry.kwargs ? "kwargs" : "data"]: copyWith(fields, changes) };
+  // Instances are serialized from `lc_kwargs`, so a copy changes these too.
+  const kwargs = isInstance(entry) ? entry.lc_kwargs : undefined;
+  return copyWith(entry, isObject(kwargs) ? { ...changes, lc_kwargs: copyWith(kwargs, changes) } : changes);
+}
+
+/** What names the kind of a message, and where it stands: an id of `lc: 1`, `getType()`, `type` or `role`. */
+function kindIn(entry: NativeObject): [word: string, place: string] {
+  if (entry.lc === 1 && isObject(entry.kwargs))
+    return [jsonText(Array.isArray(entry.id) ? entry.id.at(-1) : undefined), "id"];
+  const kind = instanceKind(entry);
+  if (kind !== undefined) return [kind, "getType()"];
+  const word = filled(entry.type) ?? filled(entry.role) ?? "";
+  return [word, typeof entry.type === "string" ? "type" : "role"];
+}
+
+/** `AIMessageChunk`, `AIMessage` and `ai` are the same kind; throws `InvalidMessages` for an unknown one. */
+function roleOf(entry: NativeObject, place: string): Role {
+  const [word, field] = kindIn(entry);
   const kind = word.replace(/Message(Chunk)?$/, "").toLowerCase();
   const role = Object.hasOwn(ROLES, kind) ? ROLES[kind] : undefined;
   if (role === undefined)
     throw invalidMessages(
-      place,
+      `${place}.${field}`,
       `is ${JSON.stringify(word)}, which is no kind of message`,
       `Use one of ${Object.keys(ROLES).join(", ")}.`,
     );
+  const fields = fieldsOf(entry);
   if (kind === "chat" || kind === "generic") return chatRole(fields.role);
-  const extra = fields.additional_kwargs;
-  const isDeveloper = isObject(extra) && extra.__openai_role__ === "developer";
+  const isDeveloper = objectOf(fields.additional_kwargs).__openai_role__ === "developer";
   return role === "system" && isDeveloper ? "developer" : role;
 }
 
 function chatRole(word: unknown): Role {
   const kind = jsonText(word).toLowerCase();
   return (Object.hasOwn(ROLES, kind) ? ROLES[kind] : undefined) ?? "user";
-}
-
-/** Instances are serialized from `lc_kwargs`, so a copy changes these too. */
-function copyInstance(entry: NativeObject, changes: NativeObject): unknown {
-  const kwargs = entry.lc_kwargs;
-  return copyWith(entry, isObject(kwargs) ? { ...changes, lc_kwargs: copyWith(kwargs, changes) } : changes);
 }

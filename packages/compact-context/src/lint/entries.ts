@@ -1,5 +1,5 @@
 import { codecFor } from "../codecs/formats.ts";
-import { fieldsOf, viewMessage } from "../codecs/langchain.ts";
+import { copyWithFields, fieldsOf } from "../codecs/langchain.ts";
 import { copyWith, filled, type NativeObject, objectOf } from "../codecs/native.ts";
 import type { Slot } from "../codecs/slots.ts";
 import { type Format, jsonText, type Message, type Part } from "../core/message.ts";
@@ -211,7 +211,7 @@ export function wireFields(format: Format, native: NativeObject): NativeObject {
 
 /** A copy of an entry with other fields; undefined removes one. */
 export function withFields(format: Format, native: NativeObject, changes: NativeObject): unknown {
-  return format === "langchain" ? viewMessage(native, "message").write(changes) : copyWith(native, changes);
+  return format === "langchain" ? copyWithFields(native, changes) : copyWith(native, changes);
 }
 
 /** Fields that hold blocks or calls. */
