@@ -255,6 +255,7 @@ function gatherResults(steps: readonly Step[]): Step[] {
   };
   for (const step of steps) {
     if (step.role === "tool") place(step, step.results);
+    else if (step.calls.length === 0) gathered.push(step);
     else {
       const answers = step.calls.map((call) => byId.get(call.id)?.find((result) => unplaced.has(result)));
       gathered.push(withoutUnanswered(step, answers));
