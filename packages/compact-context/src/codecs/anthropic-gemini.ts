@@ -6,7 +6,7 @@ import {
   resultText,
   type ToolResultPart,
 } from "../core/message.ts";
-import { isObject } from "../errors.ts";
+import { defined, isObject } from "../errors.ts";
 import {
   type BuildContext,
   createCodec,
@@ -134,10 +134,8 @@ function writeResult(part: ToolResultPart, block?: NativeObject): unknown {
   const type = block?.type ?? "tool_result";
   if (block !== undefined && type !== "tool_result" && type !== "mcp_tool_result") return block;
   const content = typeof part.content === "string" ? part.content : part.content.map((piece) => write(piece));
-  return copyWith(block ?? { type, tool_use_id: acceptedId(part.id) }, {
-    content,
-    is_error: part.isError ?? block?.is_error,
-  });
+  if (block !== undefined) return copyWith(block, { content, is_error: part.isError ?? block.is_error });
+  return defined({ type, tool_use_id: acceptedId(part.id), content, is_error: part.isError || undefined });
 }
 
 /** The API refuses ids with other characters. */

@@ -244,7 +244,11 @@ function joinAssistants(steps: readonly Step[]): Step[] {
 function gatherResults(steps: readonly Step[]): Step[] {
   const unplaced = new Set(steps.flatMap((step) => step.results));
   const byId = new Map<string, ToolResultPart[]>();
-  for (const result of unplaced) byId.set(result.id, [...(byId.get(result.id) ?? []), result]);
+  for (const result of unplaced) {
+    const same = byId.get(result.id);
+    if (same === undefined) byId.set(result.id, [result]);
+    else same.push(result);
+  }
   const gathered: Step[] = [];
   const place = (step: Step, results: readonly ToolResultPart[]): void => {
     const fresh = results.filter((result) => unplaced.delete(result));
