@@ -289,13 +289,10 @@ function buildStep(step: Step, context: BuildContext, dialect: Dialect): unknown
   if (content.length === 0 && calls.length > 0) return items;
   const role = dialect === AGENTS && step.role === "developer" ? "system" : step.role;
   const isText = dialect === AGENTS && role === "system";
-  items.unshift({
-    type: "message",
-    role,
-    ...(isAssistant ? dialect.status : {}),
-    content: isText
-      ? content.map((part) => (part.type === "text" ? part.text : mediaUrl(part))).join("\n")
-      : content.map((part) => buildPiece(part, isAssistant ? "output" : "input", dialect)),
-  });
+  const said = isText
+    ? content.map((part) => (part.type === "text" ? part.text : mediaUrl(part))).join("\n")
+    : content.map((part) => buildPiece(part, isAssistant ? "output" : "input", dialect));
+  const status = isAssistant ? dialect.status : undefined;
+  items.unshift({ type: "message", role, ...status, content: said });
   return items;
 }
