@@ -25,7 +25,7 @@ const downhill = layers.slice(0, -1).flatMap((group, index) =>
 );
 
 /** The codec of each provider format; what they share stands beside them. */
-const formats = "ai-sdk|anthropic|gemini|items|langchain|openai-chat|pi";
+const formats = "ai-sdk|anthropic-gemini|items|langchain|openai-chat|pi";
 
 const strangers = [
   [

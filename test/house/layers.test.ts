@@ -33,14 +33,14 @@ const uphill: Plant[] = layers.flatMap((group, index) =>
 
 const plants: readonly Plant[] = [
   ...uphill,
-  ["strangers-codecs", `${library}/codecs/gemini.ts`, `${library}/codecs/pi.ts`],
+  ["strangers-codecs", `${library}/codecs/langchain.ts`, `${library}/codecs/pi.ts`],
   ["strangers-drivers", `${library}/storage/memory/driver.ts`, `${library}/storage/fs/driver.ts`],
   ["strangers-adapters", `${library}/adapters/one/index.ts`, `${library}/adapters/two/index.ts`],
   ["page-knows-its-data", `${command}/view/page/planted.ts`, `${command}/view/server.ts`],
   ["page-knows-its-data", `${command}/view/page/planted.ts`, `${library}/core/message.ts`],
   ["page-knows-its-data", `${command}/view/page/planted.ts`, "node:fs"],
   ["ports-not-media", `${library}/storage/planted.ts`, `${library}/storage/memory/driver.ts`],
-  ["ports-not-media", `${library}/codecs/planted.ts`, `${library}/codecs/gemini.ts`],
+  ["ports-not-media", `${library}/codecs/planted.ts`, `${library}/codecs/langchain.ts`],
   ...portable.map((name): Plant => ["no-node-in-portable", file(name), "node:fs"]),
   ["node-only-lazily", `${library}/recall/planted.ts`, `${library}/storage/fs/driver.ts`],
   ["lazy-edge-is-dynamic", lazyEdge.from, lazyEdge.to],
@@ -70,7 +70,7 @@ const allowed: readonly Plant[] = [
   ["", `${library}/storage/fs/driver.ts`, "node:fs"],
   ["", `${library}/storage/fs/driver.ts`, `${library}/storage/fs/files.ts`],
   ["", `${command}/transcripts/planted.ts`, "compact-context/internal/codecs/formats"],
-  ["", `${library}/codecs/formats.ts`, `${library}/codecs/gemini.ts`],
+  ["", `${library}/codecs/formats.ts`, `${library}/codecs/langchain.ts`],
   ["", `${library}/tokens/planted.test.ts`, `${command}/planted.ts`],
   ["", `${library}/tokens/planted.test.ts`, "node:fs"],
 ];

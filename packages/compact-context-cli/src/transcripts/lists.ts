@@ -1,6 +1,6 @@
 import type { Format } from "compact-context";
 import { codecFor, detectListFormat } from "compact-context/internal/codecs/formats";
-import { fieldsOf } from "compact-context/internal/codecs/langchain-instances";
+import { fieldsOf } from "compact-context/internal/codecs/langchain";
 import { inputObject } from "compact-context/internal/codecs/native";
 import { callPart } from "compact-context/internal/codecs/slots";
 import { argumentsValue } from "compact-context/internal/core/message";

@@ -2,15 +2,21 @@ import {
   argumentsValue,
   jsonText,
   type MediaPart,
-  type Message,
   type Part,
   resultText,
-  type TextPart,
   type ToolCallPart,
   type ToolResultPart,
 } from "../core/message.ts";
 import { isObject } from "../errors.ts";
-import { type BuildContext, createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
+import {
+  type BuildContext,
+  type Content,
+  createCodec,
+  type NativeCodec,
+  onlyText,
+  type Step,
+  spoken,
+} from "./create-codec.ts";
 import {
   arrayAt,
   copyWith,
@@ -20,22 +26,22 @@ import {
   mediaUrl,
   mediaWords,
   type NativeObject,
+  objectOf,
   ROLES,
   readMeta,
   roleAt,
   stringAt,
 } from "./native.ts";
 import {
+  blockWriter,
   callPart,
   contentSlots,
-  joinedContent,
   partsOf,
   resultPart,
-  rewriteBlocks,
+  rewriteField,
   type Slot,
   textPart,
 } from "./slots.ts";
-import { type Step, toSteps } from "./steps.ts";
 
 /**
  * AI SDK messages for the model (`content`) and for the UI (`parts`), distinguished entry by entry;
@@ -43,31 +49,22 @@ import { type Step, toSteps } from "./steps.ts";
  */
 export const aiSdkCodec: NativeCodec = createCodec({
   format: "ai-sdk",
-  read,
-  rewrite: (native, parts) =>
-    isUi(native)
-      ? copyWith(native, { parts: rewriteBlocks(slotsOf(native, "message"), parts, UI_WRITER) })
-      : copyWith(native, {
-          content: joinedContent(
-            native.content,
-            rewriteBlocks(slotsOf(native, "message"), parts, MODEL_WRITER),
-          ),
-        }),
-  build: (run, context) => (isUi(context.sample) ? buildUiMessages(run) : buildModelMessages(run, context)),
-});
-
-function isUi(entry: unknown): boolean {
-  return isObject(entry) && Array.isArray(entry.parts);
-}
-
-/** A `UIMessage`, a `ModelMessage`, or a message of a provider prompt. */
-function read(entry: NativeObject, place: string): Reading {
-  return {
+  read: (entry, place) => ({
     role: roleAt(entry.role, isUi(entry) ? ROLES.ui : ROLES["ai-sdk"], place),
     slots: slotsOf(entry, place),
     id: filled(entry.id),
     meta: isUi(entry) ? readMeta(entry) : readMeta(entry, entry.providerOptions),
-  };
+  }),
+  rewrite: (native, parts) =>
+    isUi(native)
+      ? rewriteField(native, "parts", slotsOf(native, "message"), parts, writeUi)
+      : rewriteField(native, "content", slotsOf(native, "message"), parts, write),
+  build: (steps, context) =>
+    isUi(context.sample) ? buildUiMessages(steps) : steps.map((step) => buildStep(step, context)),
+});
+
+function isUi(entry: unknown): boolean {
+  return isObject(entry) && Array.isArray(entry.parts);
 }
 
 function slotsOf(entry: NativeObject, place: string): Slot[] {
@@ -106,7 +103,7 @@ function reasoning(text: unknown, seal: unknown): Part {
 }
 
 /** Files and images, including tagged ones (`{type, data}`, `{type, url}`) and those in tool outputs. */
-function readMedia(block: NativeObject, type: string): TextPart | MediaPart | undefined {
+function readMedia(block: NativeObject, type: string): Content | undefined {
   if (!/^(image|file|media|reasoning-file)/.test(type)) return undefined;
   const isImage = type.startsWith("image");
   const mediaType = filled(block.mediaType) ?? (isImage ? "image/*" : "application/*");
@@ -129,45 +126,31 @@ function readOutput(output: unknown): { content: ToolResultPart["content"]; fail
 
 const DENIED = "Execution denied.";
 
-function readOutputPiece(value: unknown): TextPart | MediaPart {
+function readOutputPiece(value: unknown): Content {
   if (!isObject(value)) return textPart(jsonText(value));
   const type = jsonText(value.type);
   return readMedia(value, type) ?? textPart(jsonText(type === "text" ? value.text : value));
 }
 
-const MODEL_WRITER = {
-  patch(block: NativeObject, part: Part): unknown {
-    if (part.type === "toolCall")
-      return copyWith(block, { toolName: part.name, input: argumentsValue(part), args: undefined });
-    if (part.type !== "toolResult") return undefined;
-    return copyWith(block, { output: writeOutput(part), result: undefined });
+const write = blockWriter({
+  media: buildMedia,
+  reasoning: ({ text }) => ({ type: "reasoning", text }),
+  toolCall: (part, block) => {
+    const input = argumentsValue(part);
+    if (block !== undefined) return copyWith(block, { toolName: part.name, input, args: undefined });
+    return { type: "tool-call", toolCallId: part.id, toolName: part.name, input: input ?? {} };
   },
-  build: (part: Part) => build(part),
-};
+  toolResult: (part, block) => writeResult(part, part.name ?? "", block),
+});
 
-function build(part: Part, name = ""): unknown {
-  switch (part.type) {
-    case "text":
-      return textPart(part.text);
-    case "media":
-      return buildMedia(part);
-    case "reasoning":
-      return { type: "reasoning", text: part.text };
-    case "toolCall":
-      return {
-        type: "tool-call",
-        toolCallId: part.id,
-        toolName: part.name,
-        input: argumentsValue(part) ?? {},
-      };
-    case "toolResult":
-      return {
-        type: "tool-result",
-        toolCallId: part.id,
-        toolName: part.name ?? name,
-        output: writeOutput(part),
-      };
-  }
+function writeResult(part: ToolResultPart, name: string, block?: NativeObject): unknown {
+  const { id, content, isError } = part;
+  const output =
+    typeof content === "string"
+      ? { type: isError === true ? "error-text" : "text", value: content }
+      : { type: "content", value: content.map(writePiece) };
+  const fresh = { type: "tool-result", toolCallId: id, toolName: name };
+  return copyWith(block ?? fresh, { output, result: undefined });
 }
 
 function buildMedia(part: MediaPart): unknown {
@@ -177,14 +160,7 @@ function buildMedia(part: MediaPart): unknown {
   return { type: "file", mediaType: part.mediaType, data, ...named };
 }
 
-function writeOutput(part: ToolResultPart): unknown {
-  const { content } = part;
-  if (typeof content === "string")
-    return { type: part.isError === true ? "error-text" : "text", value: content };
-  return { type: "content", value: content.map(writePiece) };
-}
-
-function writePiece(piece: TextPart | MediaPart): unknown {
+function writePiece(piece: Content): unknown {
   if (piece.type === "text") return textPart(piece.text);
   const kind = piece.mediaType.startsWith("image/") ? "image" : "file";
   if (piece.data !== undefined) return { type: `${kind}-data`, data: piece.data, mediaType: piece.mediaType };
@@ -193,28 +169,14 @@ function writePiece(piece: TextPart | MediaPart): unknown {
 }
 
 /** Adjacent results share one tool message. */
-function buildModelMessages(run: readonly Message[], context: BuildContext): unknown[] {
-  return toSteps(run).map((step) => buildStep(step, context));
-}
-
 function buildStep(step: Step, context: BuildContext): unknown {
-  if (step.type === "results") {
-    return {
-      role: "tool",
-      content: step.results.map((result) => build(result, context.callName(result.id))),
-    };
-  }
-  const texts = step.content.every((part) => part.type === "text");
-  if (step.type === "input" && step.role !== "user") {
-    const words = step.content.map((part) => (part.type === "text" ? part.text : mediaWords(part)));
-    return { role: "system", content: words.join("\n") };
-  }
-  const role = step.type === "assistant" ? "assistant" : "user";
-  const calls = step.type === "assistant" ? step.calls : [];
-  const only = step.content[0];
-  if (texts && calls.length === 0 && step.content.length <= 1)
-    return { role, content: only?.type === "text" ? only.text : "" };
-  return { role, content: [...step.content, ...calls].map((part) => build(part)) };
+  const { role, content, calls, results } = step;
+  if (role === "tool")
+    return { role, content: results.map((one) => writeResult(one, one.name ?? context.callName(one.id))) };
+  if (role === "system" || role === "developer")
+    return { role: "system", content: content.map(spoken).join("\n") };
+  const blocks = [...content, ...calls].map((part) => write(part));
+  return { role, content: onlyText(step) ?? (blocks.length === 0 ? "" : blocks) };
 }
 
 // ---- messages for the interface
@@ -241,53 +203,35 @@ function readUiPart(part: NativeObject, place: string): Part | readonly Part[] {
       return [call, resultPart(id, jsonText(part.output), false, name)];
     case "output-error":
       return [call, resultPart(id, jsonText(part.errorText), true, name)];
-    case "output-denied": {
-      const { approval } = part;
-      const reason = isObject(approval) ? filled(approval.reason) : undefined;
-      return [call, resultPart(id, reason ?? DENIED, true, name)];
-    }
+    case "output-denied":
+      return [call, resultPart(id, filled(objectOf(part.approval).reason) ?? DENIED, true, name)];
     default:
       return call;
   }
 }
 
-const UI_WRITER = {
-  patch(block: NativeObject, part: Part): unknown {
-    if (part.type === "toolCall") return { ...block, input: argumentsValue(part) };
-    return part.type === "toolResult" ? copyWith(block, resultFields(part)) : undefined;
+const writeUi = blockWriter({
+  media: (part) => {
+    const url = mediaUrl(part);
+    return url === "" ? textPart(mediaWords(part)) : { type: "file", mediaType: part.mediaType, url };
   },
-  build: buildUi,
-};
+  reasoning: ({ text }) => ({ type: "reasoning", text }),
+  toolCall: (part, block) =>
+    block === undefined ? buildTool(part, undefined) : { ...block, input: argumentsValue(part) },
+  toolResult: (part, block) =>
+    block === undefined
+      ? buildTool({ type: "toolCall", id: part.id, name: part.name ?? "tool", arguments: {} }, part)
+      : copyWith(block, resultFields(part)),
+});
 
 function resultFields(part: ToolResultPart | undefined): NativeObject {
   if (part === undefined) return { state: "input-available" };
-  const output = contentText(part);
+  // A UI part has one output value: media are described in words.
+  const media = typeof part.content === "string" ? [] : part.content.filter((one) => one.type === "media");
+  const output = [resultText(part), ...media.map(mediaWords)].filter((text) => text !== "").join("\n");
   return part.isError === true
     ? { state: "output-error", errorText: output, output: undefined }
     : { state: "output-available", output, errorText: undefined };
-}
-
-/** A UI part has one output value: media are described in words. */
-function contentText(part: ToolResultPart): string {
-  const media = typeof part.content === "string" ? [] : part.content.filter((one) => one.type === "media");
-  return [resultText(part), ...media.map(mediaWords)].filter((text) => text !== "").join("\n");
-}
-
-function buildUi(part: Part): object {
-  switch (part.type) {
-    case "text":
-      return textPart(part.text);
-    case "media": {
-      const url = mediaUrl(part);
-      return url === "" ? textPart(mediaWords(part)) : { type: "file", mediaType: part.mediaType, url };
-    }
-    case "reasoning":
-      return { type: "reasoning", text: part.text };
-    case "toolCall":
-      return buildTool(part, undefined);
-    case "toolResult":
-      return buildTool({ type: "toolCall", id: part.id, name: part.name ?? "tool", arguments: {} }, part);
-  }
 }
 
 function buildTool(call: ToolCallPart, result: ToolResultPart | undefined): NativeObject {
@@ -296,30 +240,21 @@ function buildTool(call: ToolCallPart, result: ToolResultPart | undefined): Nati
 }
 
 /** UI messages for neutral messages; a result is stored in the part of its call. */
-function buildUiMessages(run: readonly Message[]): unknown[] {
-  const messages: unknown[] = [];
+function buildUiMessages(steps: readonly Step[]): unknown[] {
   const used = new Set<string>();
-  const steps = toSteps(run);
-  steps.forEach((step, index) => {
-    if (step.type === "results" && steps[index - 1]?.type === "assistant") return;
-    const wished = step.message.id;
-    const id = used.has(wished) ? `${wished}-${index}` : wished;
+  return steps.flatMap(({ role, content, calls, results, message }, index) => {
+    if (role === "tool" && steps[index - 1]?.role === "assistant") return [];
+    const id = used.has(message.id) ? `${message.id}-${index}` : message.id;
     used.add(id);
-    messages.push(buildUiStep(step, steps[index + 1], id));
+    const answers = steps[index + 1]?.results ?? [];
+    const tools = calls.map((call) =>
+      buildTool(
+        call,
+        answers.find((result) => result.id === call.id),
+      ),
+    );
+    const parts = [...[...content, ...results].map((part) => writeUi(part)), ...tools];
+    if (role === "user") return [{ id, role, parts }];
+    return [{ id, role: role === "assistant" || role === "tool" ? "assistant" : "system", parts }];
   });
-  return messages;
-}
-
-function buildUiStep(step: Step, next: Step | undefined, id: string): unknown {
-  if (step.type === "results") return { id, role: "assistant", parts: step.results.map(buildUi) };
-  const content = step.content.map(buildUi);
-  if (step.type === "input") return { id, role: step.role === "user" ? "user" : "system", parts: content };
-  const results = next?.type === "results" ? next.results : [];
-  const tools = step.calls.map((call) =>
-    buildTool(
-      call,
-      results.find((result) => result.id === call.id),
-    ),
-  );
-  return { id, role: "assistant", parts: [...content, ...tools] };
 }

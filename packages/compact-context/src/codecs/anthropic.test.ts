@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { anthropicCodec as codec } from "./anthropic.ts";
+import { anthropicCodec as codec } from "./anthropic-gemini.ts";
 
 describe("anthropic", () => {
   it("reads a system message that holds nothing but its settings", () => {

@@ -2,10 +2,9 @@ import type { Format, Message, Part } from "../core/message.ts";
 import type { Codecs, ListCodec } from "../core/ports.ts";
 import { CompactError, isList, isObject, kindOf } from "../errors.ts";
 import { aiSdkCodec } from "./ai-sdk.ts";
-import { anthropicCodec } from "./anthropic.ts";
+import { anthropicCodec, geminiCodec } from "./anthropic-gemini.ts";
 import type { NativeCodec } from "./create-codec.ts";
-import { firstMisfit } from "./detect.ts";
-import { geminiCodec } from "./gemini.ts";
+import { firstMisfit, type Misfit } from "./detect.ts";
 import { openaiAgentsCodec, openaiResponsesCodec } from "./items.ts";
 import { langchainCodec } from "./langchain.ts";
 import { readNative } from "./native.ts";
@@ -42,8 +41,7 @@ export function decode(native: readonly unknown[], format: Format, previous?: re
 
 /** The native list in `format`; unedited messages of that format return their own objects. */
 export function encode(messages: readonly Message[], format: Format): unknown[] {
-  const codec = codecFor(format);
-  return codec.encode(messages);
+  return codecFor(format).encode(messages);
 }
 
 /** The format detected in a list. */
@@ -82,6 +80,17 @@ export function detectFormat(value: unknown): Format | undefined {
   return isList(value) ? detectListFormat(value) : undefined;
 }
 
+/** The codec for a list: of the given format, or of the detected one. Throws `UnknownFormat`. */
+export function listCodec(list: readonly unknown[], format: Format | undefined): ListCodec {
+  return readNative("messages", () => {
+    if (isNeutralList(list, format)) return neutralCodec(format);
+    const found = format === undefined ? detectList(list) : { format, certain: true };
+    if (found === undefined) throw unknownFormat(list);
+    const { decode, encode } = codecFor(found.format);
+    return { ...found, neutral: false, decode, encode };
+  });
+}
+
 const neutralCodec = (format: Format | undefined): ListCodec => ({
   format,
   neutral: true,
@@ -90,47 +99,34 @@ const neutralCodec = (format: Format | undefined): ListCodec => ({
   encode: (messages) => [...messages],
 });
 
-/** The codec for a list: of the given format, or of the detected one. Throws `UnknownFormat`. */
-export function listCodec(list: readonly unknown[], format: Format | undefined): ListCodec {
-  return readNative("messages", () => codecOf(list, format));
-}
-
-function codecOf(list: readonly unknown[], format: Format | undefined): ListCodec {
-  if (isNeutralList(list, format)) return neutralCodec(format);
-  const found = format === undefined ? detectList(list) : { format, certain: true };
-  if (found === undefined) {
-    throw unknownFormat(list);
-  }
-  return {
-    ...found,
-    neutral: false,
-    decode: (entries, previous) => decode(entries, found.format, previous),
-    encode: (messages) => encode(messages, found.format),
-  };
-}
-
-const NO_FORMAT = "the messages are in no format that is known here";
-
 function unknownFormat(list: readonly unknown[]): CompactError {
   const misfit = firstMisfit(list);
-  if (misfit === undefined) {
-    const hint = 'Pass `format`, such as "openai-chat" or "anthropic".';
-    return new CompactError("UnknownFormat", NO_FORMAT, { place: "messages", hint });
-  }
-  const { index, alone } = misfit;
-  const place = `messages[${index}]`;
-  const role = alone ? strangeRole(list[index]) : undefined;
-  if (role !== undefined) {
-    const problem = `${place} has the role ${JSON.stringify(role)}, which no format has`;
-    const hint = "Use the roles of your provider, such as system, user, assistant and tool.";
-    return new CompactError("UnknownFormat", `${NO_FORMAT}: ${problem}`, { place, hint });
-  }
-  const what = `${place} is ${shapeOf(list[index])}`;
-  const problem = alone ? `${what}, a message in none` : `${what}, in another format than those before it`;
-  const hint = alone
-    ? "Take it out of the list, or give it the shape of the messages around it."
-    : "Bring the messages into one format, with `decode` and `encode`.";
-  return new CompactError("UnknownFormat", `${NO_FORMAT}: ${problem}`, { place, hint });
+  const [place, problem, hint] =
+    misfit === undefined
+      ? ["messages", "", 'Pass `format`, such as "openai-chat" or "anthropic".']
+      : [`messages[${misfit.index}]`, ...explain(misfit, list[misfit.index])];
+  const words = problem === "" ? "" : `: ${place} ${problem}`;
+  const message = `the messages are in no format that is known here${words}`;
+  return new CompactError("UnknownFormat", message, { place, hint });
+}
+
+/** What is wrong with an entry that no format takes, and what helps. */
+function explain({ alone }: Misfit, entry: unknown): [problem: string, hint: string] {
+  const role = alone ? strangeRole(entry) : undefined;
+  if (role !== undefined)
+    return [
+      `has the role ${JSON.stringify(role)}, which no format has`,
+      "Use the roles of your provider, such as system, user, assistant and tool.",
+    ];
+  if (!alone)
+    return [
+      `is ${shapeOf(entry)}, in another format than those before it`,
+      "Bring the messages into one format, with `decode` and `encode`.",
+    ];
+  return [
+    `is ${shapeOf(entry)}, a message in none`,
+    "Take it out of the list, or give it the shape of the messages around it.",
+  ];
 }
 
 /** The role of an entry that would be a valid message with another role. */

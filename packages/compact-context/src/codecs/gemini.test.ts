@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { toolCalls, toolResults } from "../core/message.ts";
-import { geminiCodec as codec } from "./gemini.ts";
+import { geminiCodec as codec } from "./anthropic-gemini.ts";
 
 const response = (name: string, output: unknown) => ({ functionResponse: { name, response: { output } } });
 

@@ -4,12 +4,17 @@ import {
   type MediaPart,
   type Part,
   type Role,
-  type TextPart,
-  type ToolCallPart,
   type ToolResultPart,
 } from "../core/message.ts";
 import { isObject } from "../errors.ts";
-import { type BuildContext, createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
+import {
+  type BuildContext,
+  type Content,
+  createCodec,
+  type NativeCodec,
+  type Reading,
+  type Step,
+} from "./create-codec.ts";
 import {
   copyWith,
   filled,
@@ -35,19 +40,38 @@ import {
   type Slot,
   textPart,
 } from "./slots.ts";
-import { type Step, toSteps } from "./steps.ts";
 
 /** Differences between the items of the Responses API and of the OpenAI Agents SDK. */
 interface Dialect {
   readonly callId: "call_id" | "callId";
   /** A wire block in the dialect's spelling. */
   spelled(block: NativeObject): NativeObject;
-  /** New items for a step. */
-  build(step: Step, context: BuildContext): unknown[];
+  /** Fields of new items: calls and messages of the assistant have a status. */
+  readonly status: NativeObject;
+  /** A new item with a result. */
+  buildResult(result: ToolResultPart, context: BuildContext): NativeObject;
 }
 
-const RESPONSES: Dialect = { callId: "call_id", spelled: (block) => block, build: buildResponses };
-const AGENTS: Dialect = { callId: "callId", spelled: inSdkSpelling, build: buildAgents };
+const RESPONSES: Dialect = {
+  callId: "call_id",
+  spelled: (block) => block,
+  status: {},
+  buildResult: (result) => {
+    return { type: "function_call_output", call_id: result.id, output: writeOutput(result, RESPONSES) };
+  },
+};
+
+const AGENTS: Dialect = {
+  callId: "callId",
+  spelled: inSdkSpelling,
+  status: { status: "completed" },
+  buildResult: (result, context) => {
+    const name = result.name ?? context.callName(result.id);
+    const output =
+      typeof result.content === "string" ? textPart(result.content) : writeOutput(result, AGENTS);
+    return { type: "function_call_result", callId: result.id, name, status: "completed", output };
+  },
+};
 
 /** Items of the Responses API; `protected` is read from the item's `meta` or `metadata`. */
 export const openaiResponsesCodec: NativeCodec = itemCodec("openai-responses", RESPONSES);
@@ -61,7 +85,7 @@ function itemCodec(format: "openai-responses" | "openai-agents", dialect: Dialec
     read: (item, place) => readItem(item, place, dialect),
     rewrite: (native, parts) => rewriteItem(native, parts, dialect),
     withoutReasoning: withoutId,
-    build: (run, context) => toSteps(run).flatMap((step) => dialect.build(step, context)),
+    build: (steps, context) => steps.flatMap((step) => buildStep(step, context, dialect)),
   });
 }
 
@@ -107,7 +131,7 @@ function spokenSlots(content: unknown, place: string): Slot[] {
   return contentSlots(content, place, readPiece);
 }
 
-function readPiece(block: NativeObject, place: string): TextPart | MediaPart | undefined {
+function readPiece(block: NativeObject, place: string): Content | undefined {
   const type = stringAt(block.type, `${place}.type`);
   const text = type === "refusal" ? block.refusal : block.text;
   if (typeof text === "string") return textPart(text);
@@ -181,10 +205,7 @@ function rewriteItem(item: NativeObject, parts: readonly Part[], dialect: Dialec
   const type = filled(item.type) ?? "message";
   if (type === "message") return rewriteMessage(item, parts, dialect);
   const { slots } = readBody(item, "item", dialect);
-  const [block] = rewriteBlocks(slots, parts, {
-    patch: (one, part) => patchItem(one, part, dialect),
-    build: () => undefined,
-  });
+  const [block] = rewriteBlocks(slots, parts, (part, one) => one && patchItem(one, part, dialect));
   return block ?? item;
 }
 
@@ -203,10 +224,9 @@ function patchItem(item: NativeObject, part: Part, dialect: Dialect): unknown {
 
 function rewriteMessage(item: NativeObject, parts: readonly Part[], dialect: Dialect): unknown {
   const side = item.role === "assistant" ? "output" : "input";
-  const blocks = rewriteBlocks(spokenSlots(item.content, "content"), parts, {
-    patch: () => undefined,
-    build: (part) => buildPiece(part, side, dialect),
-  });
+  const blocks = rewriteBlocks(spokenSlots(item.content, "content"), parts, (part) =>
+    buildPiece(part, side, dialect),
+  );
   return copyWith(item, { content: joinedContent(item.content, blocks, `${side}_text`) });
 }
 
@@ -255,54 +275,24 @@ function writeOutput({ content }: ToolResultPart, dialect: Dialect): unknown {
   return content;
 }
 
-function buildResponses(step: Step): unknown[] {
-  if (step.type === "results") {
-    return step.results.map((result) => {
-      return { type: "function_call_output", call_id: result.id, output: writeOutput(result, RESPONSES) };
-    });
-  }
-  const role = step.type === "assistant" ? "assistant" : step.role;
-  const side = role === "assistant" ? "output" : "input";
-  const content = step.content.map((part) => buildPiece(part, side, RESPONSES));
-  const calls = step.type === "assistant" ? step.calls : [];
-  const items: unknown[] = calls.map((call) => {
-    return { type: "function_call", call_id: call.id, ...calledFunction(call) };
-  });
-  if (content.length > 0 || calls.length === 0) items.unshift({ type: "message", role, content });
-  return items;
-}
-
-function calledFunction(call: ToolCallPart): NativeObject {
-  return { name: call.name, arguments: argumentsText(call) || "{}" };
-}
-
-function buildAgents(step: Step, context: BuildContext): unknown[] {
-  const status = "completed";
-  if (step.type === "results") {
-    return step.results.map((result) => {
-      const name = result.name ?? context.callName(result.id);
-      const { content: text } = result;
-      const output = typeof text === "string" ? textPart(text) : writeOutput(result, AGENTS);
-      return { type: "function_call_result", callId: result.id, name, status, output };
-    });
-  }
-  if (step.type === "input") {
-    const words = step.content.map((part) => (part.type === "text" ? part.text : mediaUrl(part))).join("\n");
-    return step.role === "user"
-      ? [
-          {
-            type: "message",
-            role: "user",
-            content: step.content.map((part) => buildPiece(part, "input", AGENTS)),
-          },
-        ]
-      : [{ type: "message", role: "system", content: words }];
-  }
-  const items: unknown[] = step.calls.map((call) => {
-    return { type: "function_call", callId: call.id, status, ...calledFunction(call) };
-  });
-  const content = step.content.map((part) => buildPiece(part, "output", AGENTS));
-  if (content.length > 0 || items.length === 0)
-    items.unshift({ type: "message", role: "assistant", status, content });
+function buildStep(step: Step, context: BuildContext, dialect: Dialect): unknown[] {
+  const { content, calls, results } = step;
+  if (step.role === "tool") return results.map((result) => dialect.buildResult(result, context));
+  const isAssistant = step.role === "assistant";
+  const items: unknown[] = calls.map((call) => ({
+    type: "function_call",
+    [dialect.callId]: call.id,
+    ...dialect.status,
+    name: call.name,
+    arguments: argumentsText(call) || "{}",
+  }));
+  if (content.length === 0 && calls.length > 0) return items;
+  const role = dialect === AGENTS && step.role === "developer" ? "system" : step.role;
+  const isText = dialect === AGENTS && role === "system";
+  const said = isText
+    ? content.map((part) => (part.type === "text" ? part.text : mediaUrl(part))).join("\n")
+    : content.map((part) => buildPiece(part, isAssistant ? "output" : "input", dialect));
+  const status = isAssistant ? dialect.status : undefined;
+  items.unshift({ type: "message", role, ...status, content: said });
   return items;
 }

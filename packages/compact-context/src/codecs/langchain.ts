@@ -2,19 +2,26 @@ import {
   argumentsValue,
   jsonText,
   type MediaPart,
-  type Message,
-  type MessageMeta,
   type Part,
-  type TextPart,
+  type Role,
   type ToolCallPart,
 } from "../core/message.ts";
 import { defined, isObject } from "../errors.ts";
-import { type BuildContext, createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
-import { instanceKind } from "./detect.ts";
-import { buildInstance, viewMessage } from "./langchain-instances.ts";
 import {
+  type BuildContext,
+  type Content,
+  createCodec,
+  type NativeCodec,
+  onlyText,
+  type Reading,
+  type Step,
+} from "./create-codec.ts";
+import { instanceKind } from "./detect.ts";
+import {
+  copyWith,
   filled,
   inputObject,
+  invalidMessages,
   mediaFromUrl,
   mediaFromValue,
   mediaUrl,
@@ -26,6 +33,7 @@ import {
   stringAt,
 } from "./native.ts";
 import {
+  blockWriter,
   callPart,
   contentSlots,
   joinedContent,
@@ -38,7 +46,6 @@ import {
   textPart,
   thought,
 } from "./slots.ts";
-import { type Step, toSteps } from "./steps.ts";
 
 /**
  * LangChain messages as instances, serialized, or plain. `protected` is read from `metadata`, or from
@@ -52,30 +59,24 @@ export const langchainCodec: NativeCodec = createCodec({
 });
 
 function read(entry: NativeObject, place: string): Reading {
-  const { role, fields } = viewMessage(entry, place);
+  const role = roleOf(entry, place);
+  const fields = fieldsOf(entry);
+  const { meta, metadata, additional_kwargs: extra, response_metadata: response } = fields;
+  const { model_name: name, model } = objectOf(response);
+  const slots =
+    role === "tool"
+      ? [resultSlot(entry, fields, place)]
+      : [
+          ...reasoningSlots(fields, place),
+          ...spokenSlots(fields.content, callIds(fields), `${place}.content`),
+          ...callSlots(fields, place),
+        ];
   return {
     role,
+    slots,
     id: filled(fields.id),
-    meta: metaOf(fields),
-    slots:
-      role === "tool"
-        ? [resultSlot(entry, fields, place)]
-        : [
-            ...reasoningSlots(fields, place),
-            ...spokenSlots(fields.content, callIds(fields), `${place}.content`),
-            ...callSlots(fields, place),
-          ],
+    meta: readMeta({ meta, metadata, model: name ?? model }, extra, response),
   };
-}
-
-function metaOf({
-  meta,
-  metadata,
-  additional_kwargs,
-  response_metadata,
-}: NativeObject): MessageMeta | undefined {
-  const { model_name: name, model } = objectOf(response_metadata);
-  return readMeta({ meta, metadata, model: name ?? model }, additional_kwargs, response_metadata);
 }
 
 /** Some providers repeat calls as content blocks; the repetitions are skipped. */
@@ -104,7 +105,7 @@ function readCallBlock(block: NativeObject, known: ReadonlySet<string>): Part | 
   );
 }
 
-function readPiece(block: NativeObject, type: string): TextPart | MediaPart | undefined {
+function readPiece(block: NativeObject, type: string): Content | undefined {
   if (typeof block.text === "string" && /^(text|text-plain|input_text|output_text)$/.test(type))
     return textPart(block.text);
   if (type === "image_url") {
@@ -181,11 +182,11 @@ function resultSlot(entry: NativeObject, fields: NativeObject, place: string): S
 }
 
 function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
-  const { fields, write } = viewMessage(native, "message");
+  const fields = fieldsOf(native);
   const result = parts.find((part) => part.type === "toolResult");
   if (result !== undefined) {
     const status = result.isError === true ? "error" : fields.status;
-    return write({ content: writeContent(result.content), status });
+    return copyWithFields(native, { content: writeContent(result.content), status });
   }
   const calls = parts.filter((part) => part.type === "toolCall");
   const gone = [...callIds(fields)].filter((id) => id !== "" && !calls.some((call) => call.id === id));
@@ -195,9 +196,9 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
   const said = parts.filter((part) => part.type !== "toolCall");
   const aside = reasoningSlots(fields, "message")[0]?.parts[0];
   const spoken = said.filter((part) => !sameText(part, aside));
-  const blocks = rewriteBlocks(slots, spoken, { patch: () => undefined, build: buildBlock });
+  const blocks = rewriteBlocks(slots, spoken, (part) => write(part));
   const isEmpty = blocks.length === 0 && !Array.isArray(fields.content);
-  return write({
+  return copyWithFields(native, {
     content: isEmpty ? "" : joinedContent(fields.content, blocks),
     ...rewriteExtra(fields, spoken.length < said.length),
     ...rewriteCalls(fields, calls),
@@ -218,31 +219,31 @@ function rewriteExtra(fields: NativeObject, thoughtKept: boolean): NativeObject 
 function rewriteCalls(fields: NativeObject, calls: readonly ToolCallPart[]): NativeObject {
   const changes: Record<string, unknown> = {};
   const lists = callLists(fields);
-  if (lists.length === 0 && calls.length > 0) return { tool_calls: calls.map(buildCall) };
+  if (lists.length === 0 && calls.length > 0) return { tool_calls: calls.map((call) => write(call)) };
   for (const { field, calls: old } of lists) {
     const slots = old.filter(isObject).map((call) => slot(call, readCall(call, field), field));
     const ids = new Set(partsOf(slots).map((part) => ("id" in part ? part.id : "")));
     const mine = calls.filter((call) => ids.has(call.id) || (ids.has("") && lists.length === 1));
-    const blocks = rewriteBlocks(slots, mine, { patch: patchCall, build: buildCall });
+    const blocks = rewriteBlocks(slots, mine, write);
     if (field === "additional_kwargs") changes[field] = { ...inputObject(fields[field]), tool_calls: blocks };
     else changes[field] = blocks;
   }
   return changes;
 }
 
-function patchCall(block: NativeObject, part: Part): unknown {
-  if (part.type !== "toolCall") return block;
-  if (isObject(block.function)) {
-    const text = jsonText(part.arguments);
-    return { ...block, function: { ...block.function, name: part.name, arguments: text } };
-  }
-  return { ...block, name: part.name, args: argumentsValue(part) };
-}
+const write = blockWriter({
+  media: buildMedia,
+  reasoning: ({ text }) => ({ type: "reasoning", reasoning: text }),
+  toolCall: (part, block) => {
+    if (block === undefined)
+      return { type: "tool_call", id: part.id, name: part.name, args: inputObject(argumentsValue(part)) };
+    if (!isObject(block.function)) return { ...block, name: part.name, args: argumentsValue(part) };
+    const called = { ...block.function, name: part.name, arguments: jsonText(part.arguments) };
+    return { ...block, function: called };
+  },
+});
 
-function buildBlock(part: Part): unknown {
-  if (part.type === "text") return textPart(part.text);
-  if (part.type === "reasoning") return { type: "reasoning", reasoning: part.text };
-  if (part.type !== "media") return textPart(jsonText(part));
+function buildMedia(part: MediaPart): unknown {
   const url = mediaUrl(part);
   if (url === "") return textPart(mediaWords(part));
   if (part.mediaType.startsWith("image/")) return { type: "image_url", image_url: { url } };
@@ -251,68 +252,204 @@ function buildBlock(part: Part): unknown {
   return { type: kind, mimeType: part.mediaType, ...source };
 }
 
-function buildCall(part: Part): unknown {
-  if (part.type !== "toolCall") return part;
-  return { type: "tool_call", id: part.id, name: part.name, args: inputObject(argumentsValue(part)) };
-}
-
-function writeContent(content: readonly (TextPart | MediaPart)[] | string): unknown {
+function writeContent(content: readonly Content[] | string): unknown {
   if (typeof content === "string") return content;
-  const only = content.length === 1 ? content[0] : undefined;
-  return only?.type === "text" ? only.text : content.map(buildBlock);
+  return onlyText({ content }) ?? content.map((piece) => write(piece));
 }
 
-const CLASSES = { system: "System", user: "Human", assistant: "AI", tool: "Tool" } as const;
+// ---- new messages
+
 const DEVELOPER = { __openai_role__: "developer" };
 /** LangChain's mark for a message that replaces others. */
 const SUMMARY = { lc_source: "summarization" };
 
 /** Follows the list: serialized messages, instances, or plain `{role, content}`. */
-function build(run: readonly Message[], context: BuildContext): unknown[] {
-  const isSerialised = isObject(context.sample) && context.sample.lc === 1;
-  const beside = isInstance(context.sample) ? context.natives().filter(isInstance) : [];
+function build(steps: readonly Step[], context: BuildContext): unknown[] {
+  const { sample } = context;
+  const isSerialised = isObject(sample) && sample.lc === 1;
+  const beside = isInstance(sample) ? context.natives().filter(isInstance) : [];
   const used = new Set<string>();
-  return toSteps(run)
-    .flatMap((step) => buildStep(step, context))
-    .map(({ role, id: wished, ...fields }, index) => {
-      const id = used.has(wished) ? `${wished}-${index}` : wished;
-      used.add(id);
-      if (!isSerialised) return buildInstance(role, { id, ...fields }, beside) ?? { role, id, ...fields };
-      const path = ["langchain_core", "messages", `${CLASSES[role]}Message`];
-      return { lc: 1, type: "constructor", id: path, kwargs: { id, ...fields } };
-    });
+  const built = steps.flatMap((step) => buildStep(step, context));
+  return built.map(({ role, id: wished, ...rest }, index) => {
+    const id = used.has(wished) ? `${wished}-${index}` : wished;
+    used.add(id);
+    const fields = { id, ...rest };
+    if (!isSerialised) return buildInstance(role, fields, beside) ?? { role, ...fields };
+    const path = ["langchain_core", "messages", `${KINDS[role][1]}Message`];
+    return { lc: 1, type: "constructor", id: path, kwargs: fields };
+  });
 }
 
-function isInstance(native: unknown): native is object {
+function isInstance(native: unknown): native is NativeObject {
   return isObject(native) && instanceKind(native) !== undefined;
 }
 
 interface BuiltMessage extends NativeObject {
-  readonly role: keyof typeof CLASSES;
+  readonly role: keyof typeof KINDS;
   readonly id: string;
 }
 
-function buildStep(step: Step, context: BuildContext): BuiltMessage[] {
-  const { id } = step.message;
-  if (step.type === "results") {
-    return step.results.map((result) => {
-      const name = result.name ?? context.callName(result.id);
-      return defined({
-        role: "tool",
+function buildStep(
+  { role, content: said, calls, results, message }: Step,
+  context: BuildContext,
+): BuiltMessage[] {
+  const { id } = message;
+  if (role === "tool") {
+    return results.map((result) =>
+      defined({
+        role,
         id,
         tool_call_id: result.id,
-        name: name || undefined,
+        name: filled(result.name ?? context.callName(result.id)),
         content: writeContent(result.content),
         status: result.isError === true ? "error" : undefined,
-      });
-    });
+      }),
+    );
   }
-  const content = step.content.length === 0 ? "" : writeContent(step.content);
-  const extra = step.message.meta?.summaryVersion === undefined ? undefined : SUMMARY;
-  if (step.type === "assistant") {
-    const calls = step.calls.length === 0 ? undefined : step.calls.map(buildCall);
-    return [defined({ role: "assistant", id, content, tool_calls: calls, additional_kwargs: extra })];
+  const summary = message.meta?.summaryVersion === undefined ? undefined : SUMMARY;
+  const extra = role === "developer" ? { ...DEVELOPER, ...summary } : summary;
+  return [
+    defined({
+      role: role === "developer" ? "system" : role,
+      id,
+      content: said.length === 0 ? "" : writeContent(said),
+      tool_calls: calls.length === 0 ? undefined : calls.map((call) => write(call)),
+      additional_kwargs: extra,
+    }),
+  ];
+}
+
+// ---- instances of LangChain's classes
+
+type MessageClass = new (fields: object) => object;
+
+/** Results of `getType()` and prefixes of `lc_name()`, by role. */
+const KINDS = {
+  system: ["system", "System"],
+  user: ["human", "Human"],
+  assistant: ["ai", "AI"],
+  tool: ["tool", "Tool"],
+} as const;
+
+/**
+ * A message as an instance of LangChain's classes, derived from neighbouring instances so that LangChain is
+ * not imported. If none has the class, a class of the same name extends their base class and serializes like
+ * LangChain's own. Undefined if no base class is found.
+ */
+function buildInstance(
+  role: keyof typeof KINDS,
+  fields: NativeObject,
+  beside: readonly NativeObject[],
+): object | undefined {
+  const [kind, name] = KINDS[role];
+  const known = beside.find(
+    (native) => instanceKind(native) === kind && !classOf(native).name.endsWith("Chunk"),
+  );
+  const Class = known === undefined ? derivedClass(beside[0], kind, `${name}Message`) : classOf(known);
+  return Class && new Class({ ...fields });
+}
+
+function classOf(native: object): MessageClass {
+  return native.constructor as MessageClass;
+}
+
+const derived = new WeakMap<MessageClass, Map<string, MessageClass>>();
+
+function derivedClass(native: object | undefined, kind: string, name: string): MessageClass | undefined {
+  const Base = native && baseClass(classOf(native));
+  if (Base === undefined) return undefined;
+  const classes = derived.get(Base) ?? new Map<string, MessageClass>();
+  derived.set(Base, classes);
+  const Class = classes.get(name) ?? deriveFrom(Base, kind, name);
+  classes.set(name, Class);
+  return Class;
+}
+
+/** `BaseMessage`, detected by its own members: bundlers rename classes. */
+function baseClass(Class: MessageClass): MessageClass | undefined {
+  let current: unknown = Class;
+  while (typeof current === "function") {
+    const prototype: unknown = current.prototype;
+    if (typeof prototype === "object" && prototype !== null && Object.hasOwn(prototype, "toDict"))
+      return current as MessageClass;
+    current = Object.getPrototypeOf(current);
   }
-  const additional_kwargs = step.role === "developer" ? { ...DEVELOPER, ...extra } : extra;
-  return [defined({ role: step.role === "user" ? "user" : "system", id, content, additional_kwargs })];
+  return undefined;
+}
+
+function deriveFrom(Base: MessageClass, kind: string, name: string): MessageClass {
+  const Class = class extends Base {
+    readonly type = kind;
+    static lc_name(): string {
+      return name;
+    }
+    _getType(): string {
+      return kind;
+    }
+  };
+  Object.defineProperty(Class, "name", { value: name });
+  return Class;
+}
+
+// ---- the representations of a message
+
+const ROLES: Readonly<Record<string, Role>> = {
+  human: "user",
+  user: "user",
+  ai: "assistant",
+  assistant: "assistant",
+  system: "system",
+  developer: "developer",
+  tool: "tool",
+  function: "tool",
+  generic: "user",
+  chat: "user",
+};
+
+/** The fields of a message; a serialized message has them in a nested object. */
+export function fieldsOf(entry: NativeObject): NativeObject {
+  if (isObject(entry.kwargs)) return entry.kwargs;
+  return isObject(entry.data) && typeof entry.type === "string" ? entry.data : entry;
+}
+
+/** A copy of a message with changed fields; undefined removes one. */
+export function copyWithFields(entry: NativeObject, changes: NativeObject): unknown {
+  const fields = fieldsOf(entry);
+  if (fields !== entry)
+    return { ...entry, [fields === entry.kwargs ? "kwargs" : "data"]: copyWith(fields, changes) };
+  // Instances are serialized from `lc_kwargs`, so a copy changes these too.
+  const kwargs = isInstance(entry) ? entry.lc_kwargs : undefined;
+  return copyWith(entry, isObject(kwargs) ? { ...changes, lc_kwargs: copyWith(kwargs, changes) } : changes);
+}
+
+/** What names the kind of a message, and where it stands: an id of `lc: 1`, `getType()`, `type` or `role`. */
+function kindIn(entry: NativeObject): [word: string, place: string] {
+  if (entry.lc === 1 && isObject(entry.kwargs))
+    return [jsonText(Array.isArray(entry.id) ? entry.id.at(-1) : undefined), "id"];
+  const kind = instanceKind(entry);
+  if (kind !== undefined) return [kind, "getType()"];
+  const word = filled(entry.type) ?? filled(entry.role) ?? "";
+  return [word, typeof entry.type === "string" ? "type" : "role"];
+}
+
+/** `AIMessageChunk`, `AIMessage` and `ai` are the same kind; throws `InvalidMessages` for an unknown one. */
+function roleOf(entry: NativeObject, place: string): Role {
+  const [word, field] = kindIn(entry);
+  const kind = word.replace(/Message(Chunk)?$/, "").toLowerCase();
+  const role = Object.hasOwn(ROLES, kind) ? ROLES[kind] : undefined;
+  if (role === undefined)
+    throw invalidMessages(
+      `${place}.${field}`,
+      `is ${JSON.stringify(word)}, which is no kind of message`,
+      `Use one of ${Object.keys(ROLES).join(", ")}.`,
+    );
+  const fields = fieldsOf(entry);
+  if (kind === "chat" || kind === "generic") return chatRole(fields.role);
+  const isDeveloper = objectOf(fields.additional_kwargs).__openai_role__ === "developer";
+  return role === "system" && isDeveloper ? "developer" : role;
+}
+
+function chatRole(word: unknown): Role {
+  const kind = jsonText(word).toLowerCase();
+  return (Object.hasOwn(ROLES, kind) ? ROLES[kind] : undefined) ?? "user";
 }

@@ -7,7 +7,7 @@ import {
   type ToolResultPart,
 } from "../core/message.ts";
 import { isObject } from "../errors.ts";
-import { createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
+import { createCodec, type NativeCodec, piecesOf, type Reading, type Step, spoken } from "./create-codec.ts";
 import {
   arrayAt,
   copyWith,
@@ -27,6 +27,7 @@ import {
   stringAt,
 } from "./native.ts";
 import {
+  blockWriter,
   callPart,
   contentSlots,
   resultContent,
@@ -36,7 +37,6 @@ import {
   slot,
   textPart,
 } from "./slots.ts";
-import { piecesOf, type Step, toSteps } from "./steps.ts";
 
 /**
  * Chat Completions messages and compatible formats; `protected` is read from the entry's `meta` or
@@ -46,7 +46,7 @@ export const openaiChatCodec: NativeCodec = createCodec({
   format: "openai-chat",
   read,
   rewrite,
-  build: (run) => toSteps(run).flatMap(buildStep),
+  build: (steps) => steps.flatMap(buildStep),
 });
 
 const REASONING_FIELDS = ["reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"];
@@ -56,14 +56,16 @@ const NONE: readonly Slot[] = [];
 
 function read(entry: NativeObject, place: string): Reading {
   const role = roleAt(entry.role, ROLES["openai-chat"], place);
-  const meta = readMeta(entry);
-  if (role === "tool") return { role, slots: [resultSlot(entry, place)], meta };
-  const slots: Slot[] = [];
-  slots.push(...reasoningSlots(entry, place));
-  slots.push(...spokenSlots(entry.content, `${place}.content`));
-  slots.push(...fieldSlots(entry, place));
-  slots.push(...callSlots(entry, place));
-  return { role, slots, meta };
+  const slots =
+    role === "tool"
+      ? [resultSlot(entry, place)]
+      : [
+          ...reasoningSlots(entry, place),
+          ...spokenSlots(entry.content, `${place}.content`),
+          ...fieldSlots(entry, place),
+          ...callSlots(entry, place),
+        ];
+  return { role, slots, meta: readMeta(entry) };
 }
 
 function spokenSlots(content: unknown, place: string): readonly Slot[] {
@@ -156,10 +158,10 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
   const changes: Record<string, unknown> = {};
   if (!parts.some((part) => part.type === "reasoning"))
     for (const field of REASONING_FIELDS) changes[field] = undefined;
-  const spoken = parts.filter((part) => part.type === "text" || part.type === "media");
+  const said = parts.filter((part) => part.type === "text" || part.type === "media");
   const fields = fieldSlots(native, "message");
   const slots = [...spokenSlots(native.content, "content"), ...fields];
-  const blocks = rewriteBlocks(slots, spoken, { patch: patchContent, build: buildContent });
+  const blocks = rewriteBlocks(slots, said, write);
   const names = fields.map((one) => one.block);
   for (const name of names) if (!blocks.includes(name)) changes[String(name)] = undefined;
   const content = blocks.filter((block) => !names.includes(block));
@@ -170,11 +172,7 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
 /** Content that a server accepts in results, images included, is written back in the same form. */
 function rewriteResult(native: unknown, content: ToolResultPart["content"]): unknown {
   if (typeof content === "string" || !isBlockList(native)) return writeResult(content);
-  return rewriteBlocks(spokenSlots(native, "content"), content, { patch: patchContent, build: buildPiece });
-}
-
-function patchContent(_block: NativeObject, part: Part): unknown {
-  return part.type === "text" ? textPart(part.text) : undefined;
+  return rewriteBlocks(spokenSlots(native, "content"), content, writePiece);
 }
 
 function joined(blocks: readonly unknown[]): unknown {
@@ -187,30 +185,30 @@ function rewriteCalls(native: NativeObject, parts: readonly Part[]): NativeObjec
   const calls = parts.filter((part) => part.type === "toolCall");
   const slots = callSlots(native, "message");
   if (slots.length === 0 && calls.length === 0) return {};
-  const blocks = rewriteBlocks(slots, calls, { patch: patchCall, build: buildCall });
+  const blocks = rewriteBlocks(slots, calls, write);
   if (isObject(native.function_call) && !Array.isArray(native.tool_calls))
     return { function_call: blocks[0] };
   return { tool_calls: blocks.length > 0 ? blocks : undefined };
 }
 
-function patchCall(block: NativeObject, part: Part): unknown {
-  if (part.type !== "toolCall") return block;
+/** A new text is a string until it stands beside other blocks. */
+const write = blockWriter({
+  text: ({ text }, block) => (block === undefined ? text : textPart(text)),
+  media: buildMedia,
+  toolCall: writeCall,
+});
+
+/** Results hold texts only. */
+const writePiece = blockWriter({ media: (part) => textPart(mediaWords(part)) });
+
+function writeCall(part: ToolCallPart, block?: NativeObject): unknown {
+  const text = argumentsText(part);
+  if (block === undefined)
+    return { id: part.id, type: "function", function: { name: part.name, arguments: text || "{}" } };
   if (isObject(block.function))
-    return { ...block, function: { ...block.function, name: part.name, arguments: argumentsText(part) } };
-  if (isObject(block.custom))
-    return { ...block, custom: { ...block.custom, name: part.name, input: argumentsText(part) } };
+    return { ...block, function: { ...block.function, name: part.name, arguments: text } };
+  if (isObject(block.custom)) return { ...block, custom: { ...block.custom, name: part.name, input: text } };
   return { ...block, ["args" in block ? "args" : "arguments"]: part.arguments };
-}
-
-function buildCall(part: Part): unknown {
-  if (part.type !== "toolCall") return part;
-  const args = argumentsText(part) || "{}";
-  return { id: part.id, type: "function", function: { name: part.name, arguments: args } };
-}
-
-function buildContent(part: Part): unknown {
-  if (part.type === "text") return part.text;
-  return part.type === "media" ? buildMedia(part) : part;
 }
 
 function buildMedia(part: MediaPart): unknown {
@@ -226,32 +224,25 @@ function buildMedia(part: MediaPart): unknown {
   return { type: "file", file: { file_data: url, filename: part.name ?? "file" } };
 }
 
-function buildStep(step: Step): unknown[] {
-  if (step.type === "results") return buildResults(step);
-  const blocks = step.content.map(buildContent);
-  if (step.type === "input") return [{ role: step.role, content: joined(blocks) ?? "" }];
-  const words = step.content.map((part) => (part.type === "text" ? part.text : mediaWords(part)));
-  if (step.calls.length === 0) return [{ role: "assistant", content: joined(words) ?? "" }];
-  return [{ role: "assistant", content: joined(words), tool_calls: step.calls.map(buildCall) }];
+function buildStep({ role, content, calls, results }: Step): unknown[] {
+  if (role === "tool") return buildResults(results);
+  if (role !== "assistant") return [{ role, content: joined(content.map((part) => write(part))) ?? "" }];
+  const said = joined(content.map(spoken));
+  if (calls.length === 0) return [{ role, content: said ?? "" }];
+  return [{ role, content: said, tool_calls: calls.map((call) => write(call)) }];
 }
 
 /** Tool messages accept text only: media of results follow in one user message. */
-function buildResults(step: Step & { type: "results" }): unknown[] {
-  const messages: unknown[] = step.results.map((result) => {
+function buildResults(results: readonly ToolResultPart[]): unknown[] {
+  const messages: unknown[] = results.map((result) => {
     return { role: "tool", tool_call_id: result.id, content: writeResult(result.content) };
   });
-  const media = step.results.flatMap((result) =>
-    piecesOf(result.content).filter((piece) => piece.type === "media"),
-  );
+  const pieces = results.flatMap((result) => piecesOf(result.content));
+  const media = pieces.filter((piece) => piece.type === "media");
   if (media.length > 0) messages.push({ role: "user", content: joined(media.map(buildMedia)) });
   return messages;
 }
 
 function writeResult(content: ToolResultPart["content"]): unknown {
-  return typeof content === "string" ? content : content.map(buildPiece);
-}
-
-function buildPiece(piece: Part): unknown {
-  if (piece.type === "media") return textPart(mediaWords(piece));
-  return piece.type === "text" ? textPart(piece.text) : piece;
+  return typeof content === "string" ? content : content.map((piece) => writePiece(piece));
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { groupUnits } from "../core/units.ts";
-import { anthropicCodec } from "./anthropic.ts";
+import { anthropicCodec } from "./anthropic-gemini.ts";
 import { openaiResponsesCodec as codec, openaiAgentsCodec } from "./items.ts";
 
 describe("openai-responses", () => {

@@ -1,12 +1,13 @@
+import { argumentsValue, jsonText, type Message, type MessageMeta, type Part } from "../core/message.ts";
 import {
-  argumentsValue,
-  jsonText,
-  type Message,
-  type MessageMeta,
-  type Part,
-  type Role,
-} from "../core/message.ts";
-import { type BuildContext, createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
+  type BuildContext,
+  createCodec,
+  type NativeCodec,
+  onlyText,
+  piecesOf,
+  type Reading,
+  type Step,
+} from "./create-codec.ts";
 import {
   copyWith,
   filled,
@@ -22,18 +23,17 @@ import {
   stringAt,
 } from "./native.ts";
 import {
+  blockWriter,
   callPart,
   contentSlots,
-  joinedContent,
   piecesIn,
   resultPart,
-  rewriteBlocks,
+  rewriteField,
   type Slot,
   slot,
   textPart,
   thought,
 } from "./slots.ts";
-import { piecesOf, type Step, toSteps } from "./steps.ts";
 
 /**
  * pi's messages, including custom roles, which reach the model as user text; `protected` is read from the
@@ -43,29 +43,26 @@ export const piCodec: NativeCodec = createCodec({
   format: "pi",
   read,
   rewrite,
-  build: (run, context) => toSteps(run).flatMap((step) => buildStep(step, context)),
+  build: (steps, context) => steps.flatMap((step) => buildStep(step, context)),
 });
 
 function read(entry: NativeObject, place: string): Reading {
-  const role = filled(entry.role);
-  if (role === undefined)
+  if (filled(entry.role) === undefined)
     throw invalidMessages(`${place}.role`, "is missing", "Give every message a role, such as user.");
-  const known = isRole(role, ROLES.pi) ? roleAt(role, ROLES.pi, place) : undefined;
+  const role = isRole(entry.role, ROLES.pi) ? roleAt(entry.role, ROLES.pi, place) : undefined;
+  const slots = role === undefined ? customSlots(entry, place) : textSlots(entry.content, `${place}.content`);
   return {
-    role: known ?? "user",
-    slots: known === undefined ? customSlots(entry, place) : slotsOf(entry, known, place),
+    role: role ?? "user",
+    slots: role === "tool" ? [resultSlot(entry, slots, place)] : slots,
     id: filled(entry.id),
     meta: readTimedMeta(entry),
   };
 }
 
-function slotsOf(entry: NativeObject, role: Role, place: string): Slot[] {
-  const slots = textSlots(entry.content, `${place}.content`);
-  if (role !== "tool") return slots;
-  const pieces = piecesIn(slots);
-  const only = pieces.length === 1 ? pieces[0] : undefined;
-  const content = only?.type === "text" ? only.text : pieces;
-  return [slot(entry, resultPart(entry.toolCallId, content, entry.isError === true, entry.toolName), place)];
+function resultSlot(entry: NativeObject, slots: readonly Slot[], place: string): Slot {
+  const content = piecesIn(slots);
+  const said = onlyText({ content }) ?? content;
+  return slot(entry, resultPart(entry.toolCallId, said, entry.isError === true, entry.toolName), place);
 }
 
 /** pi's timestamps are milliseconds. */
@@ -95,21 +92,16 @@ function readBlock(block: NativeObject, place: string): Part | undefined {
   }
 }
 
-/** Shell runs, summaries and custom messages as text. */
+/** Shell runs, summaries and custom messages as text; the block of a single text is the name of its field. */
 function customSlots(entry: NativeObject, place: string): Slot[] {
-  if (entry.role === "bashExecution") {
-    const code = entry.exitCode;
-    const end = typeof code === "number" && code !== 0 ? `\n[exit code ${code}]` : "";
-    const text = `$ ${jsonText(entry.command)}\n${jsonText(entry.output)}${end}`;
-    return [slot("output", textPart(text), place)];
-  }
-  const { content, summary } = entry;
-  if (isContent(content)) return textSlots(content, `${place}.content`);
-  return [
-    typeof summary === "string"
-      ? slot("summary", textPart(summary), place)
-      : slot("content", textPart(jsonText(entry)), place),
-  ];
+  const { role, content, summary, exitCode: code } = entry;
+  if (role !== "bashExecution" && isContent(content)) return textSlots(content, `${place}.content`);
+  const end = typeof code === "number" && code !== 0 ? `\n[exit code ${code}]` : "";
+  const run = `$ ${jsonText(entry.command)}\n${jsonText(entry.output)}${end}`;
+  if (role === "bashExecution") return [slot("output", textPart(run), place)];
+  return typeof summary === "string"
+    ? [slot("summary", textPart(summary), place)]
+    : [slot("content", textPart(jsonText(entry)), place)];
 }
 
 function isContent(value: unknown): boolean {
@@ -118,18 +110,13 @@ function isContent(value: unknown): boolean {
 
 function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
   const result = parts.find((part) => part.type === "toolResult");
-  if (result !== undefined)
-    return copyWith(native, {
-      content: piecesOf(result.content).map(build),
-      isError: result.isError ?? native.isError,
-    });
-  if (!isRole(native.role, ROLES.pi) && !isContent(native.content)) return rewriteCustom(native, parts);
-  const blocks = rewriteBlocks(textSlots(native.content, "content"), parts, { patch, build });
-  return copyWith(native, { content: joinedContent(native.content, blocks) });
-}
-
-/** A shell run or summary is one text; a changed text is written to its original field. */
-function rewriteCustom(native: NativeObject, parts: readonly Part[]): unknown {
+  if (result !== undefined) {
+    const content = piecesOf(result.content).map((piece) => write(piece));
+    return copyWith(native, { content, isError: result.isError ?? native.isError });
+  }
+  if (isRole(native.role, ROLES.pi) || isContent(native.content))
+    return rewriteField(native, "content", textSlots(native.content, "content"), parts, write);
+  // A shell run or summary is one text; a changed text is written to its original field.
   const [original] = customSlots(native, "message");
   const before = original?.parts[0];
   const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
@@ -137,60 +124,43 @@ function rewriteCustom(native: NativeObject, parts: readonly Part[]): unknown {
   return copyWith(native, { [String(original?.block)]: text });
 }
 
-function patch(block: NativeObject, part: Part): unknown {
-  if (part.type !== "toolCall") return undefined;
-  return { ...block, name: part.name, arguments: inputObject(argumentsValue(part)) };
-}
-
-function build(part: Part): unknown {
-  switch (part.type) {
-    case "text":
-      return textPart(part.text);
-    case "media":
-      return part.data === undefined
-        ? textPart(mediaWords(part))
-        : { type: "image", data: part.data, mimeType: part.mediaType };
-    case "reasoning":
-      return { type: "thinking", thinking: part.text };
-    case "toolCall":
-      return {
-        type: "toolCall",
-        id: part.id,
-        name: part.name,
-        arguments: inputObject(argumentsValue(part)),
-      };
-    case "toolResult":
-      return textPart(jsonText(part.content));
-  }
-}
+const write = blockWriter({
+  media: (part) =>
+    part.data === undefined
+      ? textPart(mediaWords(part))
+      : { type: "image", data: part.data, mimeType: part.mediaType },
+  reasoning: ({ text }) => ({ type: "thinking", thinking: text }),
+  toolCall: (part, block = { type: "toolCall", id: part.id }) => {
+    return { ...block, name: part.name, arguments: inputObject(argumentsValue(part)) };
+  },
+});
 
 const NO_COST = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
 const NO_USAGE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0, cost: NO_COST };
 
 function buildStep(step: Step, context: BuildContext): unknown[] {
   const timestamp = timeOf(step.message);
-  if (step.type === "results") {
+  const blocks = [...step.content, ...step.calls].map((part) => write(part));
+  if (step.role === "tool") {
     return step.results.map((result) => {
       return {
         role: "toolResult",
         toolCallId: result.id,
         toolName: result.name ?? context.callName(result.id),
-        content: piecesOf(result.content).map(build),
+        content: piecesOf(result.content).map((piece) => write(piece)),
         isError: result.isError === true,
         timestamp,
       };
     });
   }
-  if (step.type === "input") {
+  if (step.role !== "assistant") {
     const role = step.role === "user" ? "user" : "system";
-    const only = step.content.length === 1 ? step.content[0] : undefined;
-    const content = only?.type === "text" ? only.text : step.content.map(build);
-    return [{ role, content, timestamp }];
+    return [{ role, content: onlyText(step) ?? blocks, timestamp }];
   }
   return [
     {
       role: "assistant",
-      content: [...step.content, ...step.calls].map(build),
+      content: blocks,
       api: "",
       provider: "",
       model: step.message.meta?.model ?? "",

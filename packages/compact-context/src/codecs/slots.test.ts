@@ -1,25 +1,27 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Part } from "../core/message.ts";
-import { rewriteBlocks, type Slot } from "./slots.ts";
+import { type BlockWriter, rewriteBlocks, type Slot } from "./slots.ts";
 
+const plain = { noNullPrototype: true };
 const part: fc.Arbitrary<Part> = fc.oneof(
-  fc.record({ type: fc.constant("text" as const), text: fc.constantFrom("a", "b", "c") }),
-  fc.record({ type: fc.constant("reasoning" as const), text: fc.constantFrom("a", "b") }),
-  fc.record({
-    type: fc.constant("toolResult" as const),
-    id: fc.constantFrom("", "1", "2"),
-    content: fc.constantFrom("x", "y"),
-  }),
+  fc.record({ type: fc.constant("text" as const), text: fc.constantFrom("a", "b", "c") }, plain),
+  fc.record({ type: fc.constant("reasoning" as const), text: fc.constantFrom("a", "b") }, plain),
+  fc.record(
+    {
+      type: fc.constant("toolResult" as const),
+      id: fc.constantFrom("", "1", "2"),
+      content: fc.constantFrom("x", "y"),
+    },
+    plain,
+  ),
 );
 const slots: fc.Arbitrary<Slot[]> = fc
   .array(fc.array(part, { maxLength: 2 }), { maxLength: 6 })
   .map((all) => all.map((parts, index) => ({ block: { index }, parts, path: `[${index}]` })));
 
-const writer = {
-  patch: (block: unknown, changed: Part) => ({ ...(block as object), patched: changed }),
-  build: (built: Part) => ({ built }),
-};
+const writer: BlockWriter = (written, block) =>
+  block === undefined ? { built: written } : { ...block, patched: written };
 
 describe("rewriteBlocks", () => {
   it("gives every block back when nothing changed, also for copies of the parts", () => {
@@ -56,7 +58,7 @@ describe("rewriteBlocks", () => {
     ];
     const changed: Part = { ...two, content: "gone" };
     const added: Part = { type: "text", text: "new" };
-    const spy = { patch: ({ name }: { name?: unknown }) => `patched ${name}`, build: () => "built" };
+    const spy: BlockWriter = (_, block) => (block === undefined ? "built" : `patched ${block.name}`);
     expect(rewriteBlocks(all, [one, added, changed], spy)).toEqual([
       all[0]?.block,
       "built",

@@ -3,12 +3,13 @@ import {
   type MediaPart,
   type Part,
   type ReasoningPart,
+  sameJson,
   type TextPart,
   type ToolCallPart,
   type ToolResultPart,
 } from "../core/message.ts";
 import { defined, isObject } from "../errors.ts";
-import { arrayAt, filled, isBlockList, type NativeObject, objectAt } from "./native.ts";
+import { arrayAt, copyWith, filled, isBlockList, type NativeObject, objectAt } from "./native.ts";
 
 // Reading an entry block by block, and writing blocks back.
 
@@ -101,14 +102,31 @@ export function holdsOnlyResults(slots: readonly Slot[]): boolean {
   return slots.length > 0 && slots.every((one) => one.parts[0]?.type === "toolResult");
 }
 
-/** How a codec writes single blocks. */
-export interface BlockWriter {
-  /**
-   * A copy of `block` with the content of `part`; undefined if it must be rebuilt. Texts in `text` are
-   * handled by the caller.
-   */
-  readonly patch: (block: NativeObject, part: Part) => unknown;
-  readonly build: (part: Part) => unknown;
+/** Writes a part as a block: a changed copy of `block`, or a new block. */
+export type BlockWriter = (part: Part, block?: NativeObject) => unknown;
+
+/** A writer with a function for each kind of part. Default: a text block, of other parts with their JSON. */
+export function blockWriter(
+  kinds: {
+    readonly [Kind in Part["type"]]?: (part: Extract<Part, { type: Kind }>, block?: NativeObject) => unknown;
+  },
+): BlockWriter {
+  return (part, block) => {
+    const write = kinds[part.type] as BlockWriter | undefined;
+    if (write !== undefined) return write(part, block);
+    return textPart(part.type === "text" ? part.text : jsonText(part));
+  };
+}
+
+/** A copy of the entry with the blocks for `parts` in a field. */
+export function rewriteField(
+  native: NativeObject,
+  field: "content" | "parts",
+  slots: readonly Slot[],
+  parts: readonly Part[],
+  write: BlockWriter,
+): unknown {
+  return copyWith(native, { [field]: joinedContent(native[field], rewriteBlocks(slots, parts, write)) });
 }
 
 /** Blocks as content: a single text stays a string. */
@@ -123,11 +141,7 @@ export function joinedContent(before: unknown, blocks: readonly unknown[], textT
  * The blocks for `parts`: unchanged parts keep their block, changed ones patch it, missing ones drop it, new
  * ones are built in place. Parts are matched by value, so copies count as unchanged.
  */
-export function rewriteBlocks(
-  slots: readonly Slot[],
-  parts: readonly Part[],
-  writer: BlockWriter,
-): unknown[] {
+export function rewriteBlocks(slots: readonly Slot[], parts: readonly Part[], write: BlockWriter): unknown[] {
   const originals = partsOf(slots);
   const matches = matchParts(originals, parts);
   const blocks: unknown[] = [];
@@ -136,7 +150,7 @@ export function rewriteBlocks(
   const buildUntil = (end: number): void => {
     for (; position < end; position++) {
       const part = parts[position];
-      if (part !== undefined && !matches.taken.has(position)) blocks.push(writer.build(part));
+      if (part !== undefined && !matches.taken.has(position)) blocks.push(write(part));
     }
   };
   for (const one of slots) {
@@ -146,7 +160,7 @@ export function rewriteBlocks(
     if (kept.length > 0) buildUntil(Math.min(...kept));
     blocks.push(
       indexes.reduce<unknown>(
-        (block, index) => patched(block, originals[index], parts[matches.partOf.get(index) ?? -1], writer),
+        (block, index) => patched(block, originals[index], parts[matches.partOf.get(index) ?? -1], write),
         one.block,
       ),
     );
@@ -159,12 +173,12 @@ function patched(
   block: unknown,
   original: Part | undefined,
   part: Part | undefined,
-  writer: BlockWriter,
+  write: BlockWriter,
 ): unknown {
   if (original === undefined || part === undefined || samePart(original, part)) return block;
-  if (!isObject(block)) return writer.build(part);
+  if (!isObject(block)) return write(part);
   const isText = part.type === "text" && original.type === "text" && block.text === original.text;
-  return (isText ? { ...block, text: part.text } : writer.patch(block, part)) ?? writer.build(part);
+  return isText ? { ...block, text: part.text } : write(part, block);
 }
 
 interface Matches {
@@ -215,18 +229,6 @@ function samePart(original: Part, part: Part): boolean {
   if (original === part) return true;
   if (original.type !== part.type) return false;
   return "id" in original && original.id === ""
-    ? sameValue({ ...original, id: undefined }, { ...part, id: undefined })
-    : sameValue(original, part);
-}
-
-/** Deep equality of plain values. */
-function sameValue(original: unknown, other: unknown): boolean {
-  if (Object.is(original, other)) return true;
-  if (Array.isArray(original) && Array.isArray(other)) {
-    return original.length === other.length && original.every((item, index) => sameValue(item, other[index]));
-  }
-  if (!isObject(original) || !isObject(other)) return false;
-  const keys = Object.keys(original);
-  if (keys.length !== Object.keys(other).length) return false;
-  return keys.every((key) => sameValue(original[key], other[key]));
+    ? sameJson({ ...original, id: undefined }, { ...part, id: undefined })
+    : sameJson(original, part);
 }

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { generateConversation } from "../../../../test/support/generated-lists.ts";
 import type { Message, Part } from "../core/message.ts";
-import { toSteps } from "./steps.ts";
+import { toSteps } from "./create-codec.ts";
 
 const scrambled = fc
   .record({
@@ -37,19 +37,15 @@ describe("toSteps", () => {
     fc.assert(
       fc.property(scrambled, (messages) => {
         const steps = toSteps(messages);
-        const calls = steps.flatMap((step) =>
-          step.type === "assistant" ? step.calls.map(({ id }) => id) : [],
-        );
-        const results = steps.flatMap((step) =>
-          step.type === "results" ? step.results.map(({ id }) => id) : [],
-        );
+        const calls = steps.flatMap((step) => step.calls.map(({ id }) => id));
+        const results = steps.flatMap((step) => step.results.map(({ id }) => id));
         expect(calls.toSorted()).toEqual(idsOf(messages, "toolCall").toSorted());
         expect(results.toSorted()).toEqual(idsOf(messages, "toolResult").toSorted());
         steps.forEach((step, index) => {
-          if (step.type !== "assistant") return;
+          if (step.role !== "assistant") return;
           const answered = step.calls.map(({ id }) => id).filter((id) => answeredLater(messages, id));
           const next = steps[index + 1];
-          const following = next?.type === "results" ? next.results.map(({ id }) => id) : [];
+          const following = next?.results.map(({ id }) => id) ?? [];
           expect(following.slice(0, answered.length)).toEqual(answered);
         });
       }),
@@ -64,7 +60,7 @@ describe("toSteps", () => {
       meta: summaryVersion === undefined ? undefined : { summaryVersion },
     });
     const texts = toSteps([says("1", "summary", 1), says("2", "a"), says("3", "b")]).map((step) =>
-      step.type === "results" ? [] : step.content.map((part) => part.type === "text" && part.text),
+      step.content.map((part) => part.type === "text" && part.text),
     );
     expect(texts).toEqual([["summary"], ["a", "b"]]);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { planCompaction } from "../compact.ts";
 import { CompactManager } from "../create-manager.ts";
-import { lint } from "../lint/lint.ts";
+import { lint } from "../lint/index.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
 
 const call = (index: number, name: string, content: string, result: string) => [

@@ -1,6 +1,6 @@
 import { codecFor } from "../codecs/formats.ts";
-import { fieldsOf, viewMessage } from "../codecs/langchain-instances.ts";
-import { copyWith, filled, type NativeObject } from "../codecs/native.ts";
+import { copyWithFields, fieldsOf } from "../codecs/langchain.ts";
+import { copyWith, filled, type NativeObject, objectOf } from "../codecs/native.ts";
 import type { Slot } from "../codecs/slots.ts";
 import { type Format, jsonText, type Message, type Part } from "../core/message.ts";
 import { CompactError, isObject } from "../errors.ts";
@@ -172,11 +172,6 @@ const SHAPES: Readonly<Record<Format, Shape>> = {
   },
 };
 
-/** The field in which an entry keeps its parts as blocks. */
-export function blockField(format: Format, native: NativeObject): "content" | "parts" | undefined {
-  return SHAPES[format].blocks?.(native);
-}
-
 /** A native block (or a whole entry) with its neutral parts. */
 export interface Cell {
   readonly value: unknown;
@@ -216,7 +211,7 @@ export function wireFields(format: Format, native: NativeObject): NativeObject {
 
 /** A copy of an entry with other fields; undefined removes one. */
 export function withFields(format: Format, native: NativeObject, changes: NativeObject): unknown {
-  return format === "langchain" ? viewMessage(native, "message").write(changes) : copyWith(native, changes);
+  return format === "langchain" ? copyWithFields(native, changes) : copyWith(native, changes);
 }
 
 /** Fields that hold blocks or calls. */
@@ -242,6 +237,20 @@ export function replaceBlocks(
   return withFields(format, native, changes);
 }
 
+/** A copy of the entry with these cells. */
+export function entryWith(format: Format, entry: Entry, cells: readonly Cell[]): unknown {
+  const field = SHAPES[format].blocks?.(entry.native);
+  if (field === undefined) {
+    const parts = cells.flatMap((cell) => cell.parts);
+    return codecFor(format).encode([{ ...entry.message, parts, edited: true }])[0];
+  }
+  // Formats that allow both a string and blocks as content use the same type for text blocks.
+  const blocks = cells.map(({ value }) =>
+    typeof value === "string" ? { type: "text", text: value } : value,
+  );
+  return copyWith(entry.native, { [field]: blocks });
+}
+
 /** The `type` of a block, or "" if it has none. */
 export function typeOf(value: unknown): string {
   return isObject(value) && typeof value.type === "string" ? value.type : "";
@@ -250,6 +259,18 @@ export function typeOf(value: unknown): string {
 /** True for an entry of system text. */
 export function isSystem({ message }: Entry): boolean {
   return message.role === "system" || message.role === "developer";
+}
+
+/** True for formats whose calls and results are entries of their own. */
+export function isItemFormat(format: Format): boolean {
+  return format === "openai-responses" || format === "openai-agents";
+}
+
+/** True for an item that carries its content for the provider. */
+export function isSealed(native: NativeObject): boolean {
+  return [native, objectOf(native.providerData)].some(
+    (bag) => filled(bag.encrypted_content) !== undefined || filled(bag.encryptedContent) !== undefined,
+  );
 }
 
 /** True for a string or text block that is empty or blank. */

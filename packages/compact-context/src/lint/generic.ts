@@ -1,28 +1,13 @@
-import { FORMATS } from "../codecs/formats.ts";
+import { codecFor, FORMATS } from "../codecs/formats.ts";
 import { copyWith, filled, type NativeObject, objectOf } from "../codecs/native.ts";
-import {
-  type Format,
-  jsonText,
-  type Message,
-  type Role,
-  textHash,
-  toolCalls,
-  toolResults,
-} from "../core/message.ts";
+import { type Format, jsonText, type Message } from "../core/message.ts";
 import type { Malformation } from "../core/report.ts";
-import { clientCalls, groupInSteps, isUnderWay, type Unit } from "../core/units.ts";
 import { isObject, runAtOnce, type Steps } from "../errors.ts";
-import {
-  type Cell,
-  type Entry,
-  isSystem,
-  lacksCallId,
-  lacksResultId,
-  type ReadList,
-  wireFields,
-} from "./entries.ts";
-import { isDead, pairCalls } from "./pairs.ts";
-import { at, atEntry, badCells, type Finding, type Rule, rulesOf } from "./rule.ts";
+import { type Cell, type Entry, type Fault, isSystem, type ReadList } from "./entries.ts";
+import { callsWithoutId, orphans, refusedIds, repeatedIds, resultsWithoutId } from "./identities.ts";
+import { pairCalls, type Spot } from "./pairs.ts";
+import { deadCalls, earlyResults, isDead } from "./placing.ts";
+import { atSpot, badCells, drop, type Finding, type Fix, type Rule, rewrite, rulesOf } from "./rule.ts";
 
 const PAIRING = "Every provider: the answer to a tool call names the call it answers";
 
@@ -52,17 +37,15 @@ export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
     explanation: "A list without messages is refused; for Anthropic and Gemini, system text is none.",
     link: "The request reference of the provider: messages must not be empty",
     mend: "A synthetic user message opens the conversation.",
-    check: (list) => (isEmptyList(list) ? [{ position: 0, path: "messages" }] : []),
+    check: (list) =>
+      isEmptyList(list) ? [{ position: 0, path: "messages", fix: openAt(list.format, list.length) }] : [],
   },
   {
     id: "generic/orphan-result",
     explanation: "A tool result answers a call that is not in the list.",
     link: PAIRING,
     mend: "It gets the id of the call before it where just one is open; else it is dropped, its text is in `removed`.",
-    check: (list) =>
-      pairCalls(list).orphans.map(({ entry, cell, part }) =>
-        at(entry, cell.path, `the result answers call "${part.id}", which is not in the list`),
-      ),
+    check: orphans,
   },
   {
     id: "generic/duplicate-result",
@@ -70,8 +53,8 @@ export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
     link: PAIRING,
     mend: "The first result stays; the text of the others is in `removed`.",
     check: (list) =>
-      pairCalls(list).duplicates.map(({ entry, cell, part }) =>
-        at(entry, cell.path, `call "${part.id}" is answered already`),
+      pairCalls(list).duplicates.map((result) =>
+        atSpot(result, `call "${result.part.id}" is answered already`, drop(result)),
       ),
   },
   {
@@ -79,31 +62,21 @@ export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
     explanation: "A call has the id of another one that is still open.",
     link: PAIRING,
     mend: "The second call is dropped; its text is in `removed`.",
-    check: (list) => pairCalls(list).doubles.map(({ entry, cell }) => at(entry, cell.path)),
+    check: (list) => pairCalls(list).doubles.map((call) => atSpot(call, undefined, drop(call))),
   },
   {
     id: "generic/result-before-call",
     explanation: "A result stands before the call that it answers.",
     link: PAIRING,
     mend: "The result is moved behind its call.",
-    check: (list) =>
-      pairCalls(list).calls.flatMap(({ early, result, part }) =>
-        early && result !== undefined
-          ? [at(result.entry, result.cell.path, `the result of call "${part.id}" stands before the call`)]
-          : [],
-      ),
+    check: earlyResults,
   },
   {
     id: "generic/dead-call",
     explanation: "A call has no result although the conversation went on.",
     link: PAIRING,
     mend: "A synthetic error result says that none was recorded.",
-    check: (list, options) =>
-      pairCalls(list)
-        .calls.filter((call) => isDead(call, options))
-        .map(({ entry, cell, part }) =>
-          at(entry, cell.path, `call "${part.id}" (${part.name}) has no result`),
-        ),
+    check: deadCalls,
   },
   {
     id: "generic/call-without-id",
@@ -111,7 +84,7 @@ export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
     explanation: "A call has no id that a result could name.",
     link: PAIRING,
     mend: "It gets the id that its result names, or a made-up one; an item without either is dropped.",
-    check: (list) => badCells(list, (cell) => lacksCallId(list.format, cell)),
+    check: callsWithoutId,
   },
   {
     id: "generic/result-without-id",
@@ -119,8 +92,7 @@ export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
     explanation: "A result does not say which call it answers.",
     link: PAIRING,
     mend: "It gets the id of the first open call; a result without one is dropped.",
-    check: (list) =>
-      list.entries.filter((entry) => lacksResultId(list.format, entry)).map((entry) => atEntry(entry)),
+    check: resultsWithoutId,
   },
   {
     id: "generic/input-object",
@@ -128,8 +100,7 @@ export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
     explanation: "The input of a call is no object: the answer that made it was aborted.",
     link: 'Claude API reference: "Create a Message", tool_use; Gemini API reference: FunctionCall.args',
     mend: "It becomes the object that the text holds, or one that holds the text under `INVALID_JSON`.",
-    check: (list) => badCells(list, (cell) => lacksReadableInput(list.format, cell)),
-    fix: (value, _, format) => withReadableInput(format, value),
+    check: unreadableInputs,
   },
   {
     id: "generic/arguments-json",
@@ -138,8 +109,7 @@ export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
       "The arguments of a call are no JSON object: the answer that made it was aborted, and servers that parse them refuse the list.",
     link: "vLLM and others parse `arguments` for the chat template; OpenAI takes any text",
     mend: "They become an object that holds the text under `INVALID_JSON`.",
-    check: (list) => badCells(list, (cell) => lacksReadableInput(list.format, cell)),
-    fix: (value, _, format) => withReadableInput(format, value),
+    check: unreadableInputs,
   },
   {
     id: "generic/refused-id",
@@ -147,12 +117,7 @@ export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
     explanation: "An id has characters or a length that the provider refuses.",
     link: "Claude API reference: tool_use.id matches ^[a-zA-Z0-9_-]+$; OpenAI: ids of calls have at most 40 characters in Chat Completions, those of calls and items 64 in Responses (string_above_max_length)",
     mend: "Other characters become `_`, and an id that is too long ends in its fingerprint: the same in the call and its result. Reasoning without its content is dropped.",
-    check: (list) => [
-      ...pairCalls(list)
-        .calls.filter(({ part }) => acceptedId(list.format, part.id) !== part.id)
-        .map(({ entry, cell, part }) => at(entry, cell.path, `the id "${part.id}" is refused`)),
-      ...refusedEntryIds(list).map((entry) => at(entry, `messages[${entry.position}].id`)),
-    ],
+    check: refusedIds,
   },
   {
     id: "generic/duplicate-entry-id",
@@ -160,66 +125,65 @@ export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
     explanation: "Two entries have the same id: the provider refuses them, or one replaces the other.",
     link: 'OpenAI: "Duplicate item found with id"; LangGraph: messages with one id replace each other',
     mend: "An equal copy is dropped; any other later entry loses its id.",
-    check: (list) =>
-      repeatedIds(list).map((entry) => atEntry(entry, `the id "${entryId(list.format, entry)}" is taken`)),
+    check: repeatedIds,
   },
 ]);
 
+// ---- lists and entries
+
 function faultsOf({ faults }: ReadList): Finding[] {
-  return faults.map(({ position, path, problem }) => ({ position, path, problem: `${path} ${problem}` }));
+  return faults.map((fault) => {
+    const { position, path, problem } = fault;
+    return { position, path, problem: `${path} ${problem}`, fix: dropFault(fault) };
+  });
+}
+
+/** Drops the block that the path names, otherwise the whole entry. */
+function dropFault(fault: Fault): Fix {
+  return (editor) => {
+    const rest = withoutBlock(fault);
+    editor.replace(fault, rest?.native);
+    return { action: "dropped", removed: jsonText(rest === undefined ? fault.native : rest.block) };
+  };
+}
+
+/** The entry without its unreadable block, and the block. */
+function withoutBlock({ native, path }: Fault): { native: unknown; block: unknown } | undefined {
+  const [, field, index] = /^messages\[\d+\]\.(content|parts|tool_calls)\[(\d+)\]/.exec(path) ?? [];
+  if (field === undefined || !isObject(native)) return undefined;
+  const blocks = native[field];
+  if (!Array.isArray(blocks)) return undefined;
+  const rest = blocks.toSpliced(Number(index), 1);
+  const isSpoken = field === "tool_calls" && filled(native.content) !== undefined;
+  if (rest.length === 0 && !isSpoken) return undefined;
+  return {
+    native: copyWith(native, { [field]: rest.length === 0 ? undefined : rest }),
+    block: blocks[Number(index)],
+  };
 }
 
 /** True for a list without a message. */
-export function isEmptyList({ format, entries, length }: ReadList): boolean {
-  if (!EMPTY_REFUSED.includes(format)) return false;
+function isEmptyList({ format, entries, length }: ReadList): boolean {
   const isLifted = format === "anthropic" || format === "gemini";
   return length === 0 || (isLifted && entries.length === length && entries.every(isSystem));
 }
 
-/** Maximum length of ids of calls and items: 64 in the Responses API, 40 in Chat Completions. */
-const MOST_ID_CHARACTERS: Partial<Record<Format, number>> = {
-  "openai-chat": 40,
-  "openai-responses": 64,
-  "openai-agents": 64,
-};
-
-/** The id, rewritten if the provider would refuse it. */
-export function acceptedId(format: Format, id: string): string {
-  const clean = format === "anthropic" ? id.replaceAll(/[^a-zA-Z0-9_-]/g, "_") : id;
-  const most = MOST_ID_CHARACTERS[format] ?? Number.POSITIVE_INFINITY;
-  if (clean.length <= most) return clean;
-  const mark = `_${textHash(id).toString(36).padStart(8, "0").slice(-8)}`;
-  return clean.slice(0, most - mark.length) + mark;
+/** The user entry that opens a conversation where the provider requires one. */
+export function openingEntry(format: Format): unknown {
+  const parts = [{ type: "text", text: "[conversation continues]" }] as const;
+  return codecFor(format).encode([{ id: "opening", role: "user", parts }])[0];
 }
 
-/** Entries with an own id that the provider refuses. */
-export function refusedEntryIds({ format, entries }: ReadList): Entry[] {
-  if (!/^openai-(responses|agents)$/.test(format)) return [];
-  return entries.filter((entry) => {
-    const id = entryId(format, entry) ?? "";
-    return acceptedId(format, id) !== id;
-  });
+/** The fix that inserts an opening before this position. */
+export function openAt(format: Format, position: number): Fix {
+  return (editor) => {
+    const added = openingEntry(format);
+    editor.insertAfter(position - 1, added, { position });
+    return { action: "added", added };
+  };
 }
 
-/** Entries with the own id of an earlier entry. */
-export function repeatedIds({ format, entries, removals }: ReadList): Entry[] {
-  if (!/^openai-(responses|agents)|langchain|ai-sdk/.test(format)) return [];
-  const start = removals.at(-1)?.position ?? -1;
-  const taken = new Set<string>();
-  return entries.filter((entry) => {
-    const id = entry.position > start ? entryId(format, entry) : undefined;
-    const repeated = id !== undefined && taken.has(id);
-    if (id !== undefined) taken.add(id);
-    return repeated;
-  });
-}
-
-/** The entry's id on the wire. */
-export function entryId(format: Format, { native }: Entry): string | undefined {
-  return filled(wireFields(format, native).id);
-}
-
-// Inputs of calls: an object, or its JSON text. Aborted answers may have neither.
+// ---- inputs of calls: an object, or its JSON text; aborted answers may have neither
 
 /** Key for an input that is not an object; the name is from Anthropic's pages on streamed inputs. */
 const UNREADABLE = "INVALID_JSON";
@@ -243,6 +207,15 @@ function inputHolder(format: Format, value: unknown): NativeObject | undefined {
   if (isObject(inner)) return inner;
   if (format in OBJECT_FIELDS) return format === "gemini" ? undefined : block;
   return block.type === "function_call" || block.type === undefined ? block : undefined;
+}
+
+function unreadableInputs(list: ReadList): Finding[] {
+  const { format } = list;
+  return badCells(
+    list,
+    (cell) => lacksReadableInput(format, cell),
+    rewrite((value) => withReadableInput(format, value)),
+  );
 }
 
 /**
@@ -288,7 +261,7 @@ function parsed(text: string): unknown {
 
 // ---- neutral messages
 
-const ROLES: ReadonlySet<Role> = new Set(["system", "developer", "user", "assistant", "tool"]);
+const ROLES: ReadonlySet<string> = new Set(["system", "developer", "user", "assistant", "tool"]);
 
 /**
  * What makes a list invalid for any provider: results without their call, calls without a result
@@ -301,10 +274,7 @@ export function findMalformations(messages: readonly Message[]): Malformation[] 
 export function* malformationsInSteps(messages: readonly Message[]): Steps<Malformation[]> {
   const identities = identityFaults(messages);
   yield;
-  const pairs = pairingFaults(messages);
-  yield;
-  const unanswered = unansweredCalls(messages, yield* groupInSteps(messages));
-  return [...identities, ...pairs, ...unanswered].toSorted((a, b) => a.index - b.index);
+  return [...identities, ...pairingFaults(messages)].toSorted((a, b) => a.index - b.index);
 }
 
 function identityFaults(messages: readonly Message[]): Malformation[] {
@@ -321,47 +291,26 @@ function identityFaults(messages: readonly Message[]): Malformation[] {
 }
 
 function pairingFaults(messages: readonly Message[]): Malformation[] {
-  const found: Malformation[] = [];
-  const open = new Set<string>();
-  const answered = new Set<string>();
-  const byProvider = new Set(
-    messages
-      .flatMap(toolCalls)
-      .filter(({ providerExecuted }) => providerExecuted === true)
-      .map(({ id }) => id),
-  );
-  for (const [index, message] of messages.entries()) {
-    for (const { id } of clientCalls(message)) {
-      if (open.has(id))
-        found.push({ kind: "duplicate call", index, explanation: `call id "${id}" is open already` });
-      open.add(id);
-      answered.delete(id);
-    }
-    for (const { id } of toolResults(message)) {
-      if (open.delete(id)) answered.add(id);
-      else if (!byProvider.has(id)) found.push(resultFault(id, index, answered.has(id)));
-    }
-  }
-  return found;
-}
-
-function resultFault(id: string, index: number, isAnswered: boolean): Malformation {
-  if (isAnswered) return { kind: "duplicate result", index, explanation: `call "${id}" is answered twice` };
-  return { kind: "orphan result", index, explanation: `no call before it has the id "${id}"` };
-}
-
-/** Calls without a result; those of a final open exchange are not a fault. */
-function unansweredCalls(messages: readonly Message[], all: readonly Unit[]): Malformation[] {
-  const units = all.filter((unit) => unit.open > 0 && !isUnderWay(unit, messages.length - 1));
-  return units.flatMap(({ indexes }) => {
-    const members = indexes.map((index) => ({ index, message: messages[index] as Message }));
-    const answered = new Set(members.flatMap(({ message }) => toolResults(message)).map(({ id }) => id));
-    return members.flatMap(({ index, message }) =>
-      clientCalls(message)
-        .filter(({ id }) => !answered.has(id))
-        .map(({ id, name }): Malformation => {
-          return { kind: "unanswered call", index, explanation: `call "${id}" (${name}) has no result` };
-        }),
-    );
+  const entries = messages.map((message, position): Entry => {
+    return { native: {}, position, message, cells: [{ value: message, path: "", parts: message.parts }] };
   });
+  const pairs = pairCalls({ entries });
+  const fault = (kind: Malformation["kind"], { entry }: Spot, explanation: string): Malformation => {
+    return { kind, index: entry.position, explanation };
+  };
+  const early = pairs.calls.flatMap(({ early, result }) => (early && result !== undefined ? [result] : []));
+  return [
+    ...pairs.doubles
+      .filter(({ part }) => part.providerExecuted !== true)
+      .map((one) => fault("duplicate call", one, `call id "${one.part.id}" is open already`)),
+    ...pairs.duplicates.map((one) =>
+      fault("duplicate result", one, `call "${one.part.id}" is answered twice`),
+    ),
+    ...[...pairs.orphans, ...early].map((one) =>
+      fault("orphan result", one, `no call before it has the id "${one.part.id}"`),
+    ),
+    ...pairs.calls
+      .filter((call) => isDead(call, {}))
+      .map((one) => fault("unanswered call", one, `call "${one.part.id}" (${one.part.name}) has no result`)),
+  ];
 }

@@ -2,39 +2,26 @@ import { sameJson } from "../core/lists.ts";
 import type { Format, Message } from "../core/message.ts";
 import type { Malformation } from "../core/report.ts";
 import { createLruMap, isObject, later, type Pause, runInSteps, type Steps, startsWith } from "../errors.ts";
-import { imagesIn, MANY_IMAGES, MOST_CACHE_MARKS, marksIn } from "./anthropic.ts";
+import { imagesIn, marksIn } from "./anthropic-gemini.ts";
 import { type Entry, type ReadList, readEntries } from "./entries.ts";
-import { entryId, malformationsInSteps } from "./generic.ts";
-import { rulesFor } from "./lint.ts";
+import { malformationsInSteps } from "./generic.ts";
+import { entryId } from "./identities.ts";
+import { mended, rulesFor, violationsOf } from "./index.ts";
 import { pairCalls } from "./pairs.ts";
-import { mended } from "./repair.ts";
-import type { CheckOptions, Mend } from "./rule.ts";
+import type { CheckOptions, Mend, Violation } from "./rule.ts";
 
 /** The growing list of a conversation; only new entries are checked. */
 export interface GrowingList {
-  /** The first error that `repair` would fix. */
-  check(list: readonly unknown[], format: ShownFormat): Steps<LiveError | undefined>;
-  /** The list without such errors; the same array if it has none. */
-  mend<T>(list: readonly T[], format: ShownFormat): Steps<LiveRepair<T>>;
+  /** The first error. */
+  check(list: readonly unknown[], format: ShownFormat): Steps<Violation | undefined>;
+  /** The list without errors; the same array if it has none. Without mends if there are no new ones. */
+  mend<T>(list: readonly T[], format: ShownFormat): Steps<{ messages: readonly T[]; mends: readonly Mend[] }>;
 }
 
 /**
  * Detects the format of entries: of a new list, or of the entries added to a list without a detected format.
  */
 type ShownFormat = (entries: readonly unknown[]) => Format | undefined;
-
-export interface LiveError {
-  readonly rule: string;
-  /** Path in the list, such as `messages[3].content[0]`. */
-  readonly path: string;
-  readonly explanation: string;
-}
-
-export interface LiveRepair<T> {
-  readonly messages: readonly T[];
-  /** Empty if there are no new mends. */
-  readonly mends: readonly Mend[];
-}
 
 /** A list without errors, or after mending. */
 interface Known {
@@ -48,8 +35,6 @@ interface Known {
   lead: unknown;
   /** Ids that no later call or entry may have. */
   readonly ids: Set<string>;
-  /** Counts that are limited for the whole list. */
-  readonly limited: { images: number; marks: number };
 }
 
 export function createGrowingList(): GrowingList {
@@ -70,27 +55,17 @@ export function createGrowingList(): GrowingList {
   const goesOn = (list: readonly unknown[]): boolean =>
     known !== undefined && begins(list, known) && advance(known, list.slice(known.given.length));
 
-  const formatOf = (list: readonly unknown[], format: ShownFormat): Format | undefined => {
+  /** Reads a list from the start and remembers it if it has no errors. */
+  const readAnew = (list: readonly unknown[], format: ShownFormat): Found => {
     const same = known !== undefined && begins(list, known) ? known.format : undefined;
     known = undefined;
     const found = list.length === 0 ? undefined : (same ?? format(list));
     unsure = found === undefined && list.length > 0 ? [...list] : undefined;
-    return found;
-  };
-
-  /** Reads a list from the start and remembers it if it has no errors. */
-  const readAnew = (list: readonly unknown[], found: Format): LiveError | undefined => {
+    if (found === undefined) return {};
     const read = readEntries(list, found);
     const error = firstError(read);
     if (error === undefined) known = knownOf(read, list, list);
-    return error;
-  };
-
-  /** True if the list has no errors; it is then the known one. */
-  const isSound = (list: readonly unknown[], format: ShownFormat): boolean => {
-    if (goesOn(list)) return true;
-    const found = formatOf(list, format);
-    return found !== undefined && readAnew(list, found) === undefined && known !== undefined;
+    return { format: found, error };
   };
 
   /** Checks a list with many new entries in parts. An error in one part may disappear in the whole list. */
@@ -99,35 +74,45 @@ export function createGrowingList(): GrowingList {
     if (list.length <= seen + STEP_ENTRIES) return;
     const from = known !== undefined && begins(list, known) ? seen : 0;
     for (const end of stopsIn(list, from)) {
-      if (!isSound(list.slice(0, end), format)) return;
+      const part = list.slice(0, end);
+      if (!goesOn(part)) readAnew(part, format);
+      if (known === undefined) return;
       yield;
     }
   }
 
+  function* look(list: readonly unknown[], format: ShownFormat): Steps<Found> {
+    if (staysUnsure(list, format)) return {};
+    yield* readAhead(list, format);
+    return goesOn(list) ? {} : readAnew(list, format);
+  }
+
   return {
     *check(list, format) {
-      if (staysUnsure(list, format)) return undefined;
       // A mended list still has its original errors.
-      if (known?.clean === known?.given) {
-        yield* readAhead(list, format);
-        if (goesOn(list)) return undefined;
-      }
-      const found = formatOf(list, format);
-      return found === undefined ? undefined : readAnew(list, found);
+      if (known?.clean !== known?.given) known = undefined;
+      const { error } = yield* look(list, format);
+      return error;
     },
-    *mend<T>(list: readonly T[], format: ShownFormat): Steps<LiveRepair<T>> {
-      if (staysUnsure(list, format)) return { messages: list, mends: [] };
-      yield* readAhead(list, format);
-      if (goesOn(list) && known !== undefined)
-        return { messages: known.clean === known.given ? list : ([...known.clean] as T[]), mends: [] };
-      const found = formatOf(list, format);
-      if (found === undefined || readAnew(list, found) === undefined) return { messages: list, mends: [] };
-      const { messages, mends } = mended(list, found, IN_SESSION);
+    *mend<T>(list: readonly T[], format: ShownFormat) {
+      const found = yield* look(list, format);
+      if (found.format === undefined || found.error === undefined) {
+        const isMended = known !== undefined && known.clean !== known.given;
+        return { messages: isMended ? ([...(known?.clean ?? [])] as T[]) : list, mends: [] };
+      }
+      const { messages, mends } = mended(list, found.format, IN_SESSION);
       // A mend of the newest entry may become unnecessary when the list grows.
-      if (messages.at(-1) === list.at(-1)) known = knownOf(readEntries(messages, found), list, messages);
+      if (messages.at(-1) === list.at(-1))
+        known = knownOf(readEntries(messages, found.format), list, messages);
       return { messages: mends.length === 0 ? list : (messages as T[]), mends };
     },
   };
+}
+
+/** The format of a list that was read from its start, and its first error. */
+interface Found {
+  readonly format?: Format;
+  readonly error?: Violation;
 }
 
 /** The state of a list without errors; undefined for a list that must always be checked as a whole. */
@@ -144,7 +129,6 @@ function knownOf(read: ReadList, given: readonly unknown[], clean: readonly unkn
     cut,
     lead: leadOf(read, cut),
     ids: new Set(read.entries.flatMap((entry) => idsOf(format, entry))),
-    limited: limitedIn(read),
   };
 }
 
@@ -168,13 +152,11 @@ function advance(known: Known, fresh: readonly unknown[]): boolean {
   const read = readEntries([...before, ...fresh], format);
   if (firstError(read) !== undefined || read.removals.length > 0) return false;
   const newest = read.entries.slice(before.length);
-  const more = limitedIn({ ...read, entries: newest });
-  const images = known.limited.images + more.images;
-  const marks = known.limited.marks + more.marks;
-  if ((more.images > 0 && images > MANY_IMAGES) || marks > MOST_CACHE_MARKS) return false;
+  // Images and cache marks are limited for the whole list.
+  const own = { ...read, entries: newest };
+  if (format === "anthropic" && imagesIn(own).length + marksIn(own).length > 0) return false;
   const added = newest.flatMap((entry) => idsOf(format, entry));
   if (added.some((id) => ids.has(id))) return false;
-  Object.assign(known.limited, { images, marks });
   for (const id of added) ids.add(id);
   given.push(...fresh);
   if (clean !== given) clean.push(...fresh);
@@ -209,21 +191,9 @@ function isAnswered(entry: unknown): boolean {
   return entry.role === "user" || entry.role === "tool" || entry.type === "function_call_output";
 }
 
-function firstError(read: ReadList): LiveError | undefined {
-  let first: (LiveError & { readonly position: number }) | undefined;
-  for (const { id, severity, mend, explanation, check } of rulesFor(read.format)) {
-    if (severity !== "error" || mend === undefined) continue;
-    for (const { position, path, problem } of check(read, IN_SESSION)) {
-      if (first === undefined || position < first.position)
-        first = { rule: id, path, explanation: problem ?? explanation, position };
-    }
-  }
-  return first;
-}
-
-function limitedIn(read: ReadList): Known["limited"] {
-  if (read.format !== "anthropic") return { images: 0, marks: 0 };
-  return { images: imagesIn(read).length, marks: marksIn(read).length };
+function firstError(read: ReadList): Violation | undefined {
+  const errors = rulesFor(read.format).filter(({ severity }) => severity === "error");
+  return violationsOf(read, errors, IN_SESSION)[0];
 }
 
 /** Ids that later entries may not repeat. */

@@ -1,9 +1,22 @@
-import { copyWith } from "../codecs/native.ts";
-import { type Format, isCompactionType } from "../core/message.ts";
-import { isObject } from "../errors.ts";
-import { type Entry, isSystem, type ReadList, typeOf } from "./entries.ts";
-import { batchesOf, isInPlace, pairCalls } from "./pairs.ts";
-import { at, atEntry, drop, type Finding, type Rule, rulesOf } from "./rule.ts";
+import { copyWith, type NativeObject, objectOf } from "../codecs/native.ts";
+import { isCompactionType } from "../core/message.ts";
+import { type Entry, isSealed, isSystem, type ReadList, typeOf } from "./entries.ts";
+import { openAt, openingEntry } from "./generic.ts";
+import { pairCalls } from "./pairs.ts";
+import { misplacedResults } from "./placing.ts";
+import {
+  at,
+  atEntry,
+  badEntries,
+  changeFields,
+  type Done,
+  dropEntry,
+  type Editor,
+  type Finding,
+  type Rule,
+  rewrite,
+  rulesOf,
+} from "./rule.ts";
 
 const FUNCTION_CALLING = 'OpenAI: "Function calling"';
 const TEMPLATES = 'Hugging Face: "Chat templates"; Mistral and other templates refuse other orders';
@@ -25,18 +38,14 @@ export const OPENAI_CHAT_RULES: readonly Rule[] = rulesOf(
       explanation: "A message without content is only accepted when it calls tools.",
       link: 'OpenAI API reference: "Create chat completion", messages',
       mend: "The entry is dropped.",
-      check: ({ entries }) => entries.filter(saysNothing).map((entry) => atEntry(entry)),
-      fix: drop,
+      check: (list) => badEntries(list, saysNothing, dropEntry),
     },
     {
       id: "openai-chat/strict-system-first",
       explanation: "A strict template takes one system message, and only as the first (with `strict`).",
       link: TEMPLATES,
       mend: "System messages are merged into one at the beginning.",
-      check: ({ entries }, { strict }) =>
-        strict === true
-          ? entries.filter((entry) => isSystem(entry) && entry !== entries[0]).map((e) => atEntry(e))
-          : [],
+      check: (list, { strict }) => (strict === true ? lateSystem(list) : []),
     },
     {
       id: "openai-chat/strict-alternation",
@@ -44,18 +53,14 @@ export const OPENAI_CHAT_RULES: readonly Rule[] = rulesOf(
         "A strict template wants user and assistant in turn, beginning with the user (with `strict`).",
       link: TEMPLATES,
       mend: "Messages of one role in a row are merged; where calls lie between, a synthetic message parts them.",
-      check: ({ entries }, { strict }) =>
-        strict === true ? unalternating(entries).map((e) => atEntry(e)) : [],
+      check: ({ entries }, { strict }) => (strict === true ? unalternating(entries) : []),
     },
     {
       id: "openai-chat/strict-needs-user",
       explanation: "A strict template wants at least one user message (with `strict`).",
       link: TEMPLATES,
       mend: "A synthetic user message opens the conversation.",
-      check: ({ entries, length }, { strict }) =>
-        strict === true && length > 0 && !entries.some((entry) => entry.message.role === "user")
-          ? [{ position: 0, path: "messages" }]
-          : [],
+      check: (list, { strict }) => (strict === true ? missingUser(list) : []),
     },
     {
       id: "openai-chat/reasoning-consistent",
@@ -64,21 +69,9 @@ export const OPENAI_CHAT_RULES: readonly Rule[] = rulesOf(
       link: 'DeepSeek: "Thinking Mode", the `reasoning_content` in the API must be passed back; xAI: "Prompt Caching"',
       mend: "Calls without it get an empty `reasoning_content`.",
       check: ({ entries }, { strict }) => (strict === true ? unreasoned(entries) : []),
-      fix: (value) => copyWith(value, { reasoning_content: "" }),
     },
   ],
 );
-
-/** Results outside the place that their format requires. */
-export function misplacedResults(list: ReadList): Finding[] {
-  return batchesOf(list).flatMap((batch) =>
-    batch.calls.flatMap((call) => {
-      const { result, early, part } = call;
-      if (result === undefined || early || isInPlace(batch, call)) return [];
-      return [at(result.entry, result.cell.path, `the result of call "${part.id}" does not follow its call`)];
-    }),
-  );
-}
 
 /** True for a message without any content, call or refusal. */
 function saysNothing({ native, message }: Entry): boolean {
@@ -88,18 +81,84 @@ function saysNothing({ native, message }: Entry): boolean {
 }
 
 /** True for a user message, and for an assistant message without calls. */
-export function isSpeaker({ message }: Entry): boolean {
+function isSpeaker({ message }: Entry): boolean {
   if (message.role === "user") return true;
   return message.role === "assistant" && !message.parts.some((part) => part.type === "toolCall");
 }
 
-/** Calls and results are skipped: the remaining messages must alternate. */
-export function unalternating(entries: readonly Entry[]): Entry[] {
+/** Messages that repeat the role of the one before, calls and results aside. */
+function unalternating(entries: readonly Entry[]): Finding[] {
   const speakers = entries.filter(isSpeaker);
-  return speakers.filter((entry, index) => {
-    const before = index === 0 ? "assistant" : speakers[index - 1]?.message.role;
-    return entry.message.role === before;
+  const repeated = new Set(
+    speakers.filter(({ message }, index) => {
+      const before = index === 0 ? "assistant" : speakers[index - 1]?.message.role;
+      return message.role === before;
+    }),
+  );
+  const runs = neighbours(entries, repeated);
+  return [...repeated].map((entry) => {
+    const run = runs.find((one) => one.includes(entry)) ?? [];
+    return atEntry(entry, undefined, (editor) => alternate(editor, run, entry));
   });
+}
+
+/** Speakers, each with the repetitions that directly follow. */
+function neighbours(entries: readonly Entry[], repeated: ReadonlySet<Entry>): Entry[][] {
+  const runs: Entry[][] = [];
+  let before: Entry | undefined;
+  for (const entry of entries) {
+    const run = runs.at(-1);
+    if (repeated.has(entry) && before !== undefined && run?.at(-1) === before) run.push(entry);
+    else if (isSpeaker(entry)) runs.push([entry]);
+    before = entry;
+  }
+  return runs;
+}
+
+/** Merges a message with the first of its run; where calls lie before it, a synthetic message parts them. */
+function alternate(editor: Editor, run: readonly Entry[], entry: Entry): Done {
+  const [first] = run;
+  if (first !== undefined && entry !== first) {
+    editor.replace(first, merged(run));
+    editor.replace(entry, undefined);
+    return { action: "merged" };
+  }
+  const reply = { role: "assistant", content: "[no reply was recorded]" };
+  const added = entry.message.role === "user" ? reply : openingEntry("openai-chat");
+  editor.insertAfter(entry.position - 1, added, entry);
+  return { action: "added", added };
+}
+
+/** System messages that do not lead: all are merged into one that does. */
+function lateSystem({ entries }: ReadList): Finding[] {
+  const systems = entries.filter(isSystem);
+  const [first] = systems;
+  const late = systems.filter((entry) => entry !== entries[0]);
+  const lead = (editor: Editor): Done => {
+    editor.once(systems, () => {
+      for (const entry of systems) editor.replace(entry, undefined);
+      if (first !== undefined)
+        editor.insertAfter(-1, systems.length > 1 ? merged(systems) : first.native, first);
+    });
+    return { action: systems.length > 1 ? "merged" : "moved" };
+  };
+  return late.map((entry) => atEntry(entry, undefined, lead));
+}
+
+/** The first entry with the contents of all entries. */
+function merged(entries: readonly Entry[]): unknown {
+  const [first] = entries;
+  const contents = entries.map((entry) => entry.native.content ?? "");
+  const content = contents.every((one) => typeof one === "string")
+    ? contents.join("\n\n")
+    : contents.flatMap((one) => (typeof one === "string" ? [{ type: "text", text: one }] : one));
+  return copyWith(first?.native ?? {}, { content });
+}
+
+function missingUser({ format, entries, length }: ReadList): Finding[] {
+  if (length === 0 || entries.some((entry) => entry.message.role === "user")) return [];
+  const position = entries.find((entry) => !isSystem(entry))?.position ?? length;
+  return [{ position: 0, path: "messages", fix: openAt(format, position) }];
 }
 
 function unreasoned(entries: readonly Entry[]): Finding[] {
@@ -112,85 +171,82 @@ function unreasoned(entries: readonly Entry[]): Finding[] {
       typeof native.reasoning_content !== "string" &&
       !message.parts.some((part) => part.type === "reasoning"),
   );
-  return silent.length === callers.length ? [] : silent.map((entry) => atEntry(entry));
+  return silent.length === callers.length
+    ? []
+    : silent.map((entry) => atEntry(entry, undefined, changeFields(entry, { reasoning_content: "" })));
 }
 
-const FORMATS: readonly Format[] = ["openai-responses", "openai-agents"];
 export const STATE = "https://platform.openai.com/docs/guides/conversation-state";
 const REASONING = "https://cookbook.openai.com/examples/responses_api/reasoning_items";
 const COMPACTION = 'OpenAI: "Compaction", /responses/compact';
 
 /** Items of the Responses API and of the Agents SDK. */
-export const ITEM_RULES: readonly Rule[] = rulesOf(FORMATS, [
-  {
-    id: "items/reasoning-followed",
-    explanation: "A reasoning item must be followed by the message or call that it led to.",
-    link: STATE,
-    mend: "The reasoning item is dropped.",
-    check: (list) => danglingReasoning(list).map((entry) => atEntry(entry)),
-    fix: drop,
-  },
-  {
-    id: "items/output-type",
-    explanation: "The output is of another type than its call.",
-    link: 'OpenAI API reference: "Create a model response", input items',
-    mend: "An output of text gets the type of its call; any other is dropped, its text is in `removed`.",
-    check: (list) =>
-      pairCalls(list).calls.flatMap(({ cell, result }) => {
-        if (result === undefined || isMatching(typeOf(cell.value), typeOf(result.cell.value))) return [];
-        const problem = `"${typeOf(result.cell.value)}" does not answer a "${typeOf(cell.value)}"`;
-        return [{ ...at(result.entry, `${result.cell.path}.type`, problem), wanted: typeOf(cell.value) }];
-      }),
-    fix: (value, { wanted }) =>
-      typeof value.output === "string" &&
-      /^(function|custom_tool)_call$/.test(wanted ?? "") &&
-      "call_id" in value
-        ? copyWith(value, { type: `${wanted}_output` })
-        : undefined,
-  },
-  {
-    id: "items/compaction-newest",
-    severity: "warning",
-    explanation: "Only the newest compaction item counts; older ones are paid for and say nothing.",
-    link: COMPACTION,
-    check: ({ entries }) => {
-      const compactions = entries.filter((entry) => isCompaction(entry.native));
-      return compactions.slice(0, -1).map((entry) => atEntry(entry));
+export const ITEM_RULES: readonly Rule[] = rulesOf(
+  ["openai-responses", "openai-agents"],
+  [
+    {
+      id: "items/reasoning-followed",
+      explanation: "A reasoning item must be followed by the message or call that it led to.",
+      link: STATE,
+      mend: "The reasoning item is dropped.",
+      check: (list) => badEntries(list, isDangling, dropEntry),
     },
-  },
-  {
-    id: "items/compaction-sealed",
-    explanation: "A compaction item without its encrypted content holds nothing.",
-    link: COMPACTION,
-    mend: "The item is dropped.",
-    check: ({ entries }) =>
-      entries.filter((entry) => isEmptyCompaction(entry.native)).map((entry) => atEntry(entry)),
-    fix: drop,
-  },
-  {
-    id: "items/sealed-for-other-model",
-    severity: "warning",
-    explanation: "Encrypted content can only be read by the model that made it (with `model`).",
-    link: REASONING,
-    check: ({ entries }, { model }) =>
-      model === undefined
-        ? []
-        : entries
-            .filter(
-              ({ native }) => isSealed(native) && modelOf(native) !== undefined && modelOf(native) !== model,
-            )
-            .map((entry) => atEntry(entry, `sealed by ${modelOf(entry.native)}, to be sent to ${model}`)),
-  },
-]);
+    {
+      id: "items/output-type",
+      explanation: "The output is of another type than its call.",
+      link: 'OpenAI API reference: "Create a model response", input items',
+      mend: "An output of text gets the type of its call; any other is dropped, its text is in `removed`.",
+      check: (list) =>
+        pairCalls(list).calls.flatMap(({ cell, result }) => {
+          if (result === undefined || isMatching(typeOf(cell.value), typeOf(result.cell.value))) return [];
+          const problem = `"${typeOf(result.cell.value)}" does not answer a "${typeOf(cell.value)}"`;
+          return [at(result.entry, `${result.cell.path}.type`, problem, retyped(typeOf(cell.value))(result))];
+        }),
+    },
+    {
+      id: "items/compaction-newest",
+      severity: "warning",
+      explanation: "Only the newest compaction item counts; older ones are paid for and say nothing.",
+      link: COMPACTION,
+      check: (list) => badEntries(list, isCompaction).slice(0, -1),
+    },
+    {
+      id: "items/compaction-sealed",
+      explanation: "A compaction item without its encrypted content holds nothing.",
+      link: COMPACTION,
+      mend: "The item is dropped.",
+      check: (list) => badEntries(list, (entry) => isCompaction(entry) && !isSealed(entry.native), dropEntry),
+    },
+    {
+      id: "items/sealed-for-other-model",
+      severity: "warning",
+      explanation: "Encrypted content can only be read by the model that made it (with `model`).",
+      link: REASONING,
+      check: ({ entries }, { model }) =>
+        model === undefined
+          ? []
+          : entries
+              .filter(
+                ({ native }) =>
+                  isSealed(native) && modelOf(native) !== undefined && modelOf(native) !== model,
+              )
+              .map((entry) => atEntry(entry, `sealed by ${modelOf(entry.native)}, to be sent to ${model}`)),
+    },
+  ],
+);
 
-/** Reasoning items that no assistant item follows. */
-function danglingReasoning({ entries }: ReadList): Entry[] {
-  return entries.filter(({ native }, index) => {
-    if (typeOf(native) !== "reasoning") return false;
-    const next = entries[index + 1];
-    return next === undefined || next.message.role !== "assistant" || isCompaction(next.native);
-  });
+/** True for reasoning items that no assistant item follows. */
+function isDangling({ native }: Entry, next: Entry | undefined): boolean {
+  return typeOf(native) === "reasoning" && (next?.message.role !== "assistant" || isCompaction(next));
 }
+
+/** The fix of an output of another type than its call: only text can become any output. */
+const retyped = (call: string): ReturnType<typeof rewrite> =>
+  rewrite((value) =>
+    typeof value.output === "string" && /^(function|custom_tool)_call$/.test(call) && "call_id" in value
+      ? copyWith(value, { type: `${call}_output` })
+      : undefined,
+  );
 
 /** Some hosts answer a local shell call like a function call. */
 function isMatching(call: string, output: string): boolean {
@@ -199,26 +255,10 @@ function isMatching(call: string, output: string): boolean {
   return answered === call || (call === "local_shell_call" && answered === "function_call");
 }
 
-function isCompaction(native: unknown): boolean {
+function isCompaction({ native }: Entry): boolean {
   return isCompactionType(typeOf(native));
 }
 
-/** True for a compaction item without its content. */
-function isEmptyCompaction(native: unknown): boolean {
-  return isCompaction(native) && !isSealed(native);
-}
-
-/** True for an item that carries its content for the provider. */
-export function isSealed(native: unknown): boolean {
-  if (!isObject(native)) return false;
-  const data = isObject(native.providerData) ? native.providerData : {};
-  return [native, data].some((bag) =>
-    [bag.encrypted_content, bag.encryptedContent].some((seal) => typeof seal === "string" && seal !== ""),
-  );
-}
-
-function modelOf(native: unknown): string | undefined {
-  if (!isObject(native)) return undefined;
-  const data = isObject(native.providerData) ? native.providerData : {};
-  return [native.model, data.model].find((model) => typeof model === "string");
+function modelOf({ model, providerData }: NativeObject): string | undefined {
+  return [model, objectOf(providerData).model].find((one) => typeof one === "string");
 }

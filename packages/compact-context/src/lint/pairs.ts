@@ -1,9 +1,10 @@
 import { filled, objectOf } from "../codecs/native.ts";
-import type { ToolCallPart, ToolResultPart } from "../core/message.ts";
-import { groupUnits } from "../core/units.ts";
+import type { Format, Part, ToolCallPart, ToolResultPart } from "../core/message.ts";
+import { approvalsOf, groupUnits } from "../core/units.ts";
 import { isObject } from "../errors.ts";
-import type { Cell, Entry, ReadList } from "./entries.ts";
-import type { LintOptions } from "./rule.ts";
+import type { Cell, Entry } from "./entries.ts";
+
+// Who answers whom: the one reading of calls and results that rules and mends share.
 
 /** The location of a call or result. */
 export interface Spot {
@@ -24,6 +25,18 @@ export interface PlacedCall extends Spot {
   readonly excused: boolean;
   /** Unanswered, and part of the exchange that ends the list. */
   readonly pending: boolean;
+  /** The calls made together with this one, in a format that prescribes where their results are. */
+  readonly batch?: Batch;
+}
+
+/** Calls made together, and the entries that must hold their results. */
+export interface Batch {
+  /** Calls that the host answers, in order. */
+  readonly calls: readonly PlacedCall[];
+  /** The entries with the calls. */
+  readonly callers: readonly Entry[];
+  /** Entries in which the format expects the results. */
+  readonly hosts: ReadonlySet<Entry>;
 }
 
 export interface Pairs {
@@ -32,88 +45,76 @@ export interface Pairs {
   /** Results of calls that are already answered. */
   readonly duplicates: readonly PlacedResult[];
   /** Calls with the id of an open call. */
-  readonly doubles: readonly Spot[];
+  readonly doubles: readonly PlacedCall[];
+  /** Empty for formats that pair by id alone. */
+  readonly batches: readonly Batch[];
 }
 
-interface Draft extends Spot {
-  readonly part: ToolCallPart;
-  result?: PlacedResult;
-  early: boolean;
+/** The entries of a list; neutral messages have no format. */
+interface Listed {
+  readonly format?: Format;
+  readonly entries: readonly Entry[];
 }
 
-interface Pairing {
-  readonly calls: Draft[];
-  readonly open: Map<string, Draft>;
-  readonly answered: Map<string, Draft>;
-  readonly orphans: PlacedResult[];
-  readonly duplicates: PlacedResult[];
-  readonly doubles: Spot[];
-}
+type Draft = { -readonly [Field in keyof PlacedCall]: PlacedCall[Field] };
 
-/** True for a call without a result after which the conversation went on. */
-export function isDead(call: PlacedCall, { pendingAllowed = true }: LintOptions): boolean {
-  return call.result === undefined && !call.excused && !(pendingAllowed && call.pending);
-}
-
-const known = new WeakMap<ReadList, Pairs>();
+const known = new WeakMap<Listed, Pairs>();
 
 /** All calls with their results, and everything without a partner. */
-export function pairCalls(list: ReadList): Pairs {
+export function pairCalls(list: Listed): Pairs {
   const before = known.get(list);
   if (before !== undefined) return before;
-  const pairing: Pairing = {
-    calls: [],
-    open: new Map(),
-    answered: new Map(),
-    orphans: [],
-    duplicates: [],
-    doubles: [],
-  };
-  for (const entry of list.entries) {
-    for (const cell of entry.cells) for (const part of cell.parts) note(pairing, { entry, cell }, part);
-  }
-  const orphans = pairing.orphans.filter((result) => !claimEarly(pairing, result));
-  const pairs: Pairs = {
-    calls: finish(pairing.calls, list),
-    orphans,
-    duplicates: pairing.duplicates,
-    doubles: pairing.doubles,
-  };
+  const pairs = pair(list);
   known.set(list, pairs);
   return pairs;
 }
 
-function note(pairing: Pairing, spot: Spot, part: Cell["parts"][number]): void {
-  if (part.type === "toolCall") noteCall(pairing, { ...spot, part, early: false });
-  else if (part.type === "toolResult") noteResult(pairing, { ...spot, part });
-}
-
-function noteCall(pairing: Pairing, call: Draft): void {
-  const { id } = call.part;
-  if (pairing.open.has(id)) {
-    pairing.doubles.push(call);
-    return;
-  }
-  pairing.calls.push(call);
-  pairing.open.set(id, call);
-}
-
-function noteResult(pairing: Pairing, result: PlacedResult): void {
-  const { id } = result.part;
-  const call = pairing.open.get(id);
-  if (call !== undefined && isForeignName(call, result)) {
-    pairing.orphans.push(result);
-    return;
-  }
-  if (call !== undefined) {
+function pair(list: Listed): Pairs {
+  const calls: Draft[] = [];
+  const open = new Map<string, Draft>();
+  const answered = new Map<string, Draft>();
+  const found: Record<"strays" | "duplicates", PlacedResult[]> = { strays: [], duplicates: [] };
+  const doubles: Draft[] = [];
+  const noteCall = (call: Draft): void => {
+    const isDouble = open.has(call.part.id);
+    if (!isDouble) open.set(call.part.id, call);
+    (isDouble ? doubles : calls).push(call);
+  };
+  const noteResult = (result: PlacedResult): void => {
+    const { id } = result.part;
+    const call = open.get(id);
+    const done = call === undefined ? answered.get(id) : undefined;
+    if (done !== undefined && done.part.providerExecuted !== true) found.duplicates.push(result);
+    if (done !== undefined) return;
+    if (call === undefined || isForeignName(call, result)) {
+      found.strays.push(result);
+      return;
+    }
     call.result = result;
-    pairing.open.delete(id);
-    pairing.answered.set(id, call);
-    return;
+    open.delete(id);
+    answered.set(id, call);
+  };
+  for (const entry of list.entries) {
+    for (const cell of entry.cells) {
+      for (const part of cell.parts) {
+        if (part.type === "toolCall")
+          noteCall({ entry, cell, part, early: false, excused: false, pending: false });
+        else if (part.type === "toolResult") noteResult({ entry, cell, part });
+      }
+    }
   }
-  const answered = pairing.answered.get(id);
-  if (answered === undefined) pairing.orphans.push(result);
-  else if (answered.part.providerExecuted !== true) pairing.duplicates.push(result);
+  /** A result before its call belongs to the call if nothing else answers it. */
+  const isOrphan = (result: PlacedResult): boolean => {
+    const call = open.get(result.part.id);
+    if (call === undefined || call.entry.position < result.entry.position || isForeignName(call, result))
+      return true;
+    Object.assign(call, { result, early: true });
+    open.delete(result.part.id);
+    return false;
+  };
+  const orphans = found.strays.filter(isOrphan);
+  excuse(list, calls);
+  return { calls, orphans, duplicates: found.duplicates, doubles, batches: batchesOf(list, calls) };
 }
 
 /** Without ids, names pair calls and results: a result with another name was only a guess. */
@@ -124,83 +125,49 @@ function isForeignName({ part }: Draft, { part: result, cell }: PlacedResult): b
   return result.name !== undefined && result.name !== part.name;
 }
 
-/** A result before its call belongs to the call if nothing else answers it. */
-function claimEarly(pairing: Pairing, result: PlacedResult): boolean {
-  const call = pairing.open.get(result.part.id);
-  if (call === undefined || call.entry.position < result.entry.position || isForeignName(call, result))
-    return false;
-  call.result = result;
-  call.early = true;
-  pairing.open.delete(result.part.id);
-  return true;
-}
-
-function finish(drafts: readonly Draft[], list: ReadList): PlacedCall[] {
-  const open = drafts.some((call) => call.result === undefined);
-  const last = open ? lastExchange(list) : new Set<Entry>();
-  const approved = open && list.format === "ai-sdk" ? approvedCalls(list) : new Set<string>();
-  return drafts.map((call) => {
-    const excused = call.part.providerExecuted === true || approved.has(call.part.id);
-    return { ...call, excused, pending: call.result === undefined && !excused && last.has(call.entry) };
-  });
-}
-
-/** The entries of the exchange that ends the list, if it is open. */
-function lastExchange({ entries }: ReadList): Set<Entry> {
-  const last = entries.length - 1;
-  const units = groupUnits(entries.map((entry) => entry.message));
-  const unit = units.find((one) => one.open > 0 && one.indexes.includes(last));
-  return new Set((unit?.indexes ?? []).flatMap((index) => entries[index] ?? []));
+/** Marks the calls that need no result, or none yet. */
+function excuse({ format, entries }: Listed, calls: readonly Draft[]): void {
+  const isOpen = calls.some((call) => call.result === undefined);
+  const units = isOpen ? groupUnits(entries.map((entry) => entry.message)) : [];
+  const unit = units.find(({ open, indexes }) => open > 0 && indexes.includes(entries.length - 1));
+  const last = new Set(unit?.indexes.map((index) => entries[index]));
+  const approved = isOpen && format === "ai-sdk" ? approvedCalls(entries) : undefined;
+  for (const call of calls) {
+    call.excused = call.part.providerExecuted === true || approved?.has(call.part.id) === true;
+    call.pending = call.result === undefined && !call.excused && last.has(call.entry);
+  }
 }
 
 /** Ids of calls with an answered approval: the SDK runs or denies them itself. */
-function approvedCalls({ entries }: ReadList): Set<string> {
-  const blocks = entries.flatMap((entry) => entry.cells.map((cell) => cell.value)).filter(isObject);
-  const answered = new Set(
-    blocks.filter((block) => block.type === "tool-approval-response").map((block) => block.approvalId),
-  );
-  const requests = blocks.filter(
-    (block) => block.type === "tool-approval-request" && answered.has(block.approvalId),
-  );
-  return new Set(requests.map((block) => String(block.toolCallId)));
+function approvedCalls(entries: readonly Entry[]): Set<unknown> {
+  const answered = new Set<unknown>(entries.flatMap(({ message }) => approvalsOf(message).answered));
+  const blocks = entries.flatMap(({ cells }) => cells.map(({ value }) => objectOf(value)));
+  const asked = blocks.filter((one) => one.type === "tool-approval-request" && answered.has(one.approvalId));
+  return new Set(asked.map((block) => block.toolCallId));
 }
 
-/** Calls made together, and the entries that must hold their results. */
-export interface Batch {
-  /** Calls that the host answers, in order. */
-  readonly calls: readonly PlacedCall[];
-  /** The entries with the calls. */
-  readonly callers: readonly Entry[];
-  /** Entries in which the format expects the results. */
-  readonly hosts: readonly Entry[];
-  readonly holds: ReadonlySet<Entry>;
-}
+// ---- where the format expects the results
 
-/** The batches of a format that prescribes where results are; none for formats that pair by id alone. */
-export function batchesOf(list: ReadList): Batch[] {
-  const runsOf = RUNS[list.format];
-  if (runsOf === undefined) return [];
-  const byEntry = new Map<Entry, PlacedCall[]>();
-  for (const call of pairCalls(list).calls) {
-    if (call.excused) continue;
-    const same = byEntry.get(call.entry);
-    if (same === undefined) byEntry.set(call.entry, [call]);
-    else same.push(call);
+function batchesOf(list: Listed, calls: readonly Draft[]): Batch[] {
+  const runs = (list.format && RUNS[list.format]?.(list.entries)) ?? [];
+  const byEntry = new Map<Entry, Draft[]>();
+  for (const call of calls) {
+    if (!call.excused) byEntry.set(call.entry, [...(byEntry.get(call.entry) ?? []), call]);
   }
-  return runsOf(list.entries).flatMap(({ callers, hosts }) => {
-    const calls = callers.flatMap((entry) => byEntry.get(entry) ?? []);
-    return calls.length === 0 ? [] : [{ calls, callers, hosts, holds: new Set(hosts) }];
+  return runs.flatMap(({ callers, hosts }): Batch[] => {
+    const own = callers.flatMap((entry) => byEntry.get(entry) ?? []);
+    const batch: Batch = { calls: own, callers, hosts: new Set(hosts) };
+    for (const call of own) call.batch = batch;
+    return own.length === 0 ? [] : [batch];
   });
 }
 
-/** True if the result of a call is in one of the entries that must hold it. */
-export function isInPlace(batch: Batch, call: PlacedCall): boolean {
-  return call.result !== undefined && batch.holds.has(call.result.entry);
+interface Run {
+  readonly callers: readonly Entry[];
+  readonly hosts: readonly Entry[];
 }
 
-type Run = Pick<Batch, "callers" | "hosts">;
-
-const RUNS: Partial<Record<ReadList["format"], (entries: readonly Entry[]) => Run[]>> = {
+const RUNS: Partial<Record<Format, (entries: readonly Entry[]) => Run[]>> = {
   // One assistant message, and the tool messages directly after it.
   "openai-chat": (entries) =>
     entries.flatMap((entry, index) =>
@@ -224,29 +191,20 @@ const RUNS: Partial<Record<ReadList["format"], (entries: readonly Entry[]) => Ru
     }),
 };
 
-function isOwnCall(part: Cell["parts"][number]): boolean {
+function isOwnCall(part: Part): boolean {
   return part.type === "toolCall" && part.providerExecuted !== true;
 }
 
-/**
- * For providers that merge consecutive messages of one role: each assistant turn with the results that
- * follow.
- */
+/** For providers that merge consecutive messages of one role: each assistant turn with the results that follow. */
 function turnRuns(entries: readonly Entry[]): Run[] {
   return stretches(entries, ["assistant"]).map(({ run, end }) => {
     return { callers: run, hosts: runOf(entries, end, ["user", "tool"]) };
   });
 }
 
-interface Stretch {
-  readonly run: readonly Entry[];
-  /** Index after the run. */
-  readonly end: number;
-}
-
-/** The longest runs of entries with these roles. */
-function stretches(entries: readonly Entry[], roles: readonly string[]): Stretch[] {
-  const found: Stretch[] = [];
+/** The longest runs of entries with these roles, each with the index after it. */
+function stretches(entries: readonly Entry[], roles: readonly string[]): { run: Entry[]; end: number }[] {
+  const found: { run: Entry[]; end: number }[] = [];
   for (let start = 0; start < entries.length; ) {
     const run = runOf(entries, start, roles);
     const end = start + run.length;
@@ -260,38 +218,4 @@ function runOf(entries: readonly Entry[], start: number, roles: readonly string[
   let end = start;
   while (roles.includes(entries[end]?.message.role ?? "")) end++;
   return entries.slice(start, end);
-}
-
-/** The entries of `hosts` with results of the batch. */
-export function holdersOf(batch: Batch): Entry[] {
-  const holding = new Set(batch.calls.flatMap((call) => (isInPlace(batch, call) ? call.result?.entry : [])));
-  return batch.hosts.filter((entry) => holding.has(entry));
-}
-
-/** True if the results of one calling entry are in several entries. */
-export function isSplit(batch: Batch): boolean {
-  return batch.callers.some((caller) => {
-    const holders = batch.calls
-      .filter((call) => call.entry === caller && isInPlace(batch, call))
-      .map((call) => call.result?.entry);
-    return new Set(holders).size > 1;
-  });
-}
-
-/** The first content in the hosts that precedes a result of the batch and is not one itself. */
-export function firstInterloper(batch: Batch): { readonly entry: Entry; readonly path: string } | undefined {
-  const cells = batch.hosts.flatMap((entry) => entry.cells.map((cell) => ({ entry, cell })));
-  const own = new Set(batch.calls.flatMap((call) => call.result?.cell ?? []));
-  const last = cells.findLastIndex(({ cell }) => own.has(cell));
-  const found = cells.slice(0, Math.max(last, 0)).find(({ cell }) => !own.has(cell));
-  return found === undefined ? undefined : { entry: found.entry, path: found.cell.path };
-}
-
-/** True if the results are in a different order than their calls. */
-export function isOutOfOrder(batch: Batch): boolean {
-  const cells = batch.hosts.flatMap((entry) => entry.cells);
-  const places = batch.calls
-    .filter((call) => isInPlace(batch, call))
-    .map((call) => cells.indexOf(call.result?.cell ?? call.cell));
-  return places.some((place, index) => index > 0 && place < (places[index - 1] ?? 0));
 }
