@@ -176,9 +176,11 @@ function newText(text: string, { id: messageID, sessionID }: JsonRecord, ports: 
 /** The remaining parts, with their current texts and outputs; a removed file is replaced by a text. */
 function rewriteParts(original: JsonRecord, group: readonly Message[], ports: WritePorts): unknown[] {
   const parts = group.flatMap((message) => message.parts);
-  const build = (part: Part): JsonRecord =>
-    newText(part.type === "text" ? part.text : "", recordOf(original.info), ports);
-  return rewriteBlocks(slotsOf(original), parts, { patch: patchPart, build });
+  return rewriteBlocks(slotsOf(original), parts, (part, block) =>
+    block === undefined
+      ? newText(part.type === "text" ? part.text : "", recordOf(original.info), ports)
+      : patchPart(block, part),
+  );
 }
 
 function patchPart(block: JsonRecord, part: Part): JsonRecord {

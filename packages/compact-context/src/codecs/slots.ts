@@ -1,9 +1,9 @@
+import { sameJson } from "../core/lists.ts";
 import {
   jsonText,
   type MediaPart,
   type Part,
   type ReasoningPart,
-  sameJson,
   type TextPart,
   type ToolCallPart,
   type ToolResultPart,
