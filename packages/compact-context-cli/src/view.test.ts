@@ -284,6 +284,22 @@ describe("compact view", () => {
     expect(await running.stop()).toBe(0);
   });
 
+  it("skips a line that is too long to be an event, and reads what follows it", async () => {
+    const at = "2026-01-01T00:00:00.000Z";
+    const event = { name: "compact.warning", started_at: at, ended_at: at, status: "ok", properties: {} };
+    const [first, long, last] = ["first", "long", "last"].map((id) => ({ ...event, session_id: id }));
+    const lines = [first, { ...long, payload: "x".repeat(5_000_000) }, last].map((one) =>
+      JSON.stringify(one),
+    );
+    writeFileSync(join(folder, "long.jsonl"), `${lines.join("\n")}\n`);
+    const running = await run("view", "long.jsonl");
+    await expect
+      .poll(async () => (await heads(running)).map(({ id }) => id).sort())
+      .toEqual(["first", "last"]);
+    await expect.poll(running.err).toContain("skipped 1 line of long.jsonl: not an event");
+    expect(await running.stop()).toBe(0);
+  });
+
   it("accepts events of any name and content", async () => {
     const at = "2026-01-01T00:00:00.000Z";
     const event = { session_id: "odd", started_at: at, ended_at: at, status: "ok", properties: {} };

@@ -185,8 +185,11 @@ export function differenceOf(before: readonly Message[], after: readonly Message
     const keyed = free.flatMap(([index, message]) => keysOf(message).map((key) => ({ key, index })));
     const places = new Map(keyed.map(({ key }): [string, number[]] => [key, []]));
     for (const { key, index } of keyed) places.get(key)?.push(index);
-    const newestOf = (key: string): number | undefined =>
-      places.get(key)?.findLast((index) => !paired.has(index));
+    const newestOf = (key: string): number | undefined => {
+      const open = places.get(key) ?? [];
+      while (paired.has(open.at(-1) ?? -1)) open.pop();
+      return open.at(-1);
+    };
     for (const [index, message] of [...before.entries()].reverse()) {
       if (found.has(index)) continue;
       const place = keysOf(message)

@@ -166,6 +166,8 @@ function watchChanges(path: string, stopped: AbortSignal, recursive: boolean): (
 }
 
 const HEAD_BYTES = 64 * 1024;
+/** Characters; a longer line is not an event and is skipped. */
+const MAX_LINE = 4_000_000;
 const EVENTS_POLL_MS = 500;
 
 /** True for a file whose first line is an event of Compact; the line may be longer than the bytes read. */
@@ -197,11 +199,15 @@ async function eventSource({ ports, terminal }: Invocation, name: string): Promi
   const store = new ViewStore();
   const decoder = new TextDecoder();
   let pending = "";
+  let isTooLong = false;
   /** Adds the events in a chunk; returns the number of lines that are none. */
   const addChunk = (chunk: Uint8Array): number => {
     const lines = (pending + decoder.decode(chunk, { stream: true })).split("\n");
     pending = lines.pop() ?? "";
-    return lines.filter((line) => !addEvent(store, line)).length;
+    const skipped = lines.filter((line, at) => (at === 0 && isTooLong) || !addEvent(store, line)).length;
+    isTooLong = pending.length > MAX_LINE || (isTooLong && lines.length === 0);
+    if (isTooLong) pending = "";
+    return skipped;
   };
   return {
     store,
@@ -212,7 +218,10 @@ async function eventSource({ ports, terminal }: Invocation, name: string): Promi
         // A truncated file continues at its new end.
         const { size } = await stat(path).catch(() => ({ size: offset }));
         const added = size > offset ? createReadStream(path, { start: offset, end: size - 1 }) : [];
-        for await (const chunk of added) skipped += addChunk(chunk as Uint8Array);
+        for await (const chunk of added) {
+          if (stopped.aborted) break;
+          skipped += addChunk(chunk as Uint8Array);
+        }
         offset = size;
         if (skipped > 0) terminal.warn(`skipped ${plural(skipped, "line")} of ${name}: not an event`);
         await nextChange(EVENTS_POLL_MS);

@@ -105,6 +105,13 @@ describe("a session of an archive", () => {
     );
   });
 
+  it("opens a message of a session that is not loaded yet, as after a change of the archive", async () => {
+    const store = new ViewStore();
+    store.add(createArchivedRecord("s/1", (await kept).source));
+    const found = await readRoute(new URL("/api/expand?session=s%2F1&message=2", "http://x"), store);
+    expect(found).toMatchObject({ role: "user", offset: 0 });
+  });
+
   it("has a step for each estimate, with the tokens of the summary", async () => {
     const { view } = await opened((await kept).source);
     const layer = (name: LayerKey): number => view.layers.indexOf(name);

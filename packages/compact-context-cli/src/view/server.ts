@@ -313,7 +313,10 @@ async function search(params: URLSearchParams, store: ViewStore): Promise<Search
 }
 
 async function expand(query: URLSearchParams, store: ViewStore): Promise<ExpandedView | undefined> {
-  return store.get(query.get("session") ?? "")?.originals.expand({
+  const record = store.get(query.get("session") ?? "");
+  // An archive that changed under an open page is not loaded again yet.
+  await record?.originals.load();
+  return record?.originals.expand({
     archiveId: query.get("id") ?? undefined,
     message: wholeNumber(query.get("message")),
     offset: wholeNumber(query.get("offset")) ?? 0,
