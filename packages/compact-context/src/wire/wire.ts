@@ -343,9 +343,11 @@ async function mended(
 /** The answer, with its usage noted as it passes. */
 function watched({ kind, session, manager, memory, shared }: ModelCall, response: Response): Response {
   let usage: Json = {};
+  let isDropTold = false;
   const usageOf = (piece: Json): unknown => {
     const dropped = objectsIn(kind.changesOf?.(piece)).filter(isDrop);
-    if (dropped.length > 0 && memory.dropped === undefined) {
+    if (dropped.length > 0 && !isDropTold) {
+      isDropTold = true;
       memory.dropped = dropped.length;
       const message = `the provider dropped ${dropped.length} blocks of reasoning: ${textOf(dropped[0]?.reason)}`;
       manager.warn(session, "reasoning_dropped", message);
