@@ -123,6 +123,7 @@ describe("answerJson", () => {
       "[".repeat(200_000),
       '"{'.repeat(100_000),
       '{"a": "x" '.repeat(20_000),
+      `{${"/* ".repeat(100_000)}`,
     ]) {
       const started = process.cpuUsage();
       answerJson(text);

@@ -288,34 +288,48 @@ function textLines(text: string): string[] {
   return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
 }
 
-/** A changed place ends at the nearest equal lines, at most this many lines on in both texts together. */
-const FARTHEST = 2_000;
+type Place = Pick<Hunk, "at" | "out" | "put">;
 
-function differences(
-  old: readonly string[],
-  wanted: readonly string[],
-): readonly Pick<Hunk, "at" | "out" | "put">[] {
-  const places: Pick<Hunk, "at" | "out" | "put">[] = [];
-  for (let [i, j] = [0, 0]; i < old.length || j < wanted.length; ) {
-    if (i < old.length && old[i] === wanted[j]) {
-      [i, j] = [i + 1, j + 1];
-      continue;
-    }
-    let [k, l] = nextEqual(old.slice(i), wanted.slice(j));
-    while (k > 0 && l > 0 && old[i + k - 1] === wanted[j + l - 1]) [k, l] = [k - 1, l - 1];
-    places.push({ at: i, out: old.slice(i, i + k), put: wanted.slice(j, j + l) });
-    [i, j] = [i + k, j + l];
+/** Above this many comparisons the difference counts as a single hunk. */
+const MOST_CELLS = 4_000_000;
+
+function differences(old: readonly string[], wanted: readonly string[]): readonly Place[] {
+  const least = Math.min(old.length, wanted.length);
+  let start = 0;
+  while (start < least && old[start] === wanted[start]) start += 1;
+  let end = 0;
+  while (end < least - start && old.at(-1 - end) === wanted.at(-1 - end)) end += 1;
+  const out = old.slice(start, old.length - end);
+  const put = wanted.slice(start, wanted.length - end);
+  return out.length * put.length > MOST_CELLS ? [{ at: start, out, put }] : placesOf(out, put, start);
+}
+
+/** The places outside of a longest sequence of lines that both have. */
+function placesOf(one: readonly string[], other: readonly string[], start: number): readonly Place[] {
+  const common = commonLines(one, other);
+  const isAdded = (i: number, j: number): boolean =>
+    i === one.length || (j < other.length && common(i, j + 1) >= common(i + 1, j));
+  const places: Place[] = [];
+  for (let [i, j] = [0, 0]; i < one.length || j < other.length; [i, j] = [i + 1, j + 1]) {
+    const [from, to] = [i, j];
+    while (i < one.length ? one[i] !== other[j] : j < other.length)
+      [i, j] = isAdded(i, j) ? [i, j + 1] : [i + 1, j];
+    const place = { at: start + from, out: one.slice(from, i), put: other.slice(to, j) };
+    if (place.out.length > 0 || place.put.length > 0) places.push(place);
   }
   return places;
 }
 
-/** The nearest positions of a line that both have; a blank one does not show that the texts agree again. */
-function nextEqual(one: readonly string[], other: readonly string[]): readonly [number, number] {
-  for (let far = 1; far <= Math.min(FARTHEST, one.length + other.length); far += 1) {
-    for (let at = Math.max(0, far - other.length); at <= Math.min(far, one.length); at += 1) {
-      const line = one[at];
-      if (line !== undefined && isTelling(line) && line === other[far - at]) return [at, far - at];
+/** For every pair of positions, the length of the longest common sequence of the lines from there on. */
+function commonLines(one: readonly string[], other: readonly string[]): (i: number, j: number) => number {
+  const width = other.length + 1;
+  const table = new Uint32Array((one.length + 1) * width);
+  for (let i = one.length - 1; i >= 0; i -= 1) {
+    for (let j = other.length - 1; j >= 0; j -= 1) {
+      const at = i * width + j;
+      const both = (table[at + width + 1] ?? 0) + 1;
+      table[at] = one[i] === other[j] ? both : Math.max(table[at + width] ?? 0, table[at + 1] ?? 0);
     }
   }
-  return [one.length, other.length];
+  return (i, j) => table[i * width + j] ?? 0;
 }

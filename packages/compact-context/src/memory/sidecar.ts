@@ -274,7 +274,8 @@ const WORDS: ReadonlyMap<string, boolean | null> = new Map([
 const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", b: "\b", f: "\f" };
 const DEEPEST = 40;
 
-const GAP = /(?:[\s,\u00a0\ufeff]|\/\/[^\n]*|\/\*[\s\S]*?\*\/|#[^\n]*|\.\.\.|…)*/y;
+/** Comments are bounded: many that are never closed would each be searched to the end. */
+const GAP = /(?:[\s,\u00a0\ufeff]|\/\/[^\n]*|\/\*[\s\S]{0,2000}?\*\/|#[^\n]*|\.\.\.|…)*/y;
 const BARE_KEY = /[\p{L}_$][\p{L}\p{N}_$-]*/uy;
 const COLON = /\s*(?::|=>?)/y;
 const BARE_VALUE = /[^\n,}\]]+/y;

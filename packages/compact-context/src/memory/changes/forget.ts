@@ -163,9 +163,9 @@ export function forgottenBy(statements: readonly string[], topics: readonly stri
 // ---- what is forgotten leaves the whole folder
 
 /**
- * Removes what is forgotten from a channel's whole folder: from these texts, which had `items` about it as
- * items of their own, the change log, pending messages, and the two conversation logs. Everything but the texts is written at once: after a crash in
- * between, the request can be repeated.
+ * Removes what is forgotten from a channel's whole folder: from these texts, the change log, pending
+ * messages, and the two conversation logs. `items` were removed from MEMORY.md already and are counted too.
+ * Everything but the texts is written at once: after a crash in between, the request can be repeated.
  */
 export async function scrubChannel(
   place: ChannelPlace,

@@ -204,6 +204,18 @@ it("done to a text that was changed elsewhere, a difference changes its own line
   );
 });
 
+it("headings stay in place where sections repeat the same lines and another section was changed since", () => {
+  const page = (first: string, third: string, fourth: string): string =>
+    `# Zero\n\n- edit b\n${first}- fix\n\n# One\n\n- none\n\n# Three\n\n${third}\n# Four\n\n- none\n${fourth}- fix\n`;
+  const [before, third] = ["- none\n- none\n- none\n", "- edit b\n- none\n- none\n- fix\n"];
+  const hunks = hunksBetween(page("- none\n", before, ""), page("- read a\n- edit b\n", third, ""));
+  const since = page("- read a\n- edit b\n", third, "- read a\n");
+  expect(patch(since, inverse(hunks), false)).toEqual({
+    text: page("- none\n", before, "- read a\n"),
+    left: [],
+  });
+});
+
 it("lines of a person keep their line ends, and lines that they changed are left", () => {
   const hunks = hunksBetween("a\nb\nc\n", "a\nB\nc\n");
   expect(patch("0\r\na\nb\r\nc", hunks, false).text).toBe("0\r\na\nB\r\nc");

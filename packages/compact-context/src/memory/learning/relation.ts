@@ -289,7 +289,7 @@ function namesOld(newer: Read, then: Read): boolean {
   const isOfAnother =
     own.size > 0 && other.size > 0 && shareIn(own, other) === 0 && shareIn(other, own) === 0;
   if (isOfAnother) return false;
-  if (tellsLossOf(newer, then)) return true;
+  if (gone.some((old) => isValueOf(then, old, newer)) || tellsLossOf(newer, then)) return true;
   if (isSibling(newer, then)) return false;
   const without = (terms: ReadonlySet<string>, old: ReadonlySet<string>): ReadonlySet<string> =>
     new Set([...terms].filter((term) => !holds(old, term)));
@@ -313,6 +313,14 @@ function tellsLossOf({ lost, gone }: Read, { key, content, text }: Read): boolea
 }
 
 const HAS = /^(?:i|we) (?:drive|own|have|ride|use|work|keep|play)(?![\p{L}])/iu;
+
+/** What is gone is the older statement's whole value; its subject is mentioned, and no other subject is. */
+function isValueOf(then: Read, old: ReadonlySet<string>, { key, content }: Read): boolean {
+  const subject = bare(then.key?.subject ?? NONE);
+  const value = then.key?.value ?? NONE;
+  if (value.size === 0 || shareIn(value, old) < 1 || shareIn(subject, content) <= 0.5) return false;
+  return [...(key?.subject ?? NONE)].every((term) => holds(old, term) || holds(then.content, term));
+}
 
 /** A number alone does not say what it belongs to. */
 function isNumberOfAnother(old: ReadonlySet<string>, content: ReadonlySet<string>, { key }: Read): boolean {

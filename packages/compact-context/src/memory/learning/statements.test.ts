@@ -86,6 +86,17 @@ describe("what is told in passing", () => {
   });
 
   it.each([
+    ["The CI server is db1.", "Instead of db1 we use db2 for CI now."],
+    ["The CI server is npm.", "No longer npm but pnpm for CI."],
+    [
+      "El servidor de integración continua es Jenkins.",
+      "Ya no usamos Jenkins para la integración continua, migramos a GitLab CI.",
+    ],
+  ])("MEM-14 %s loses its whole value to: %s", (first, then) => {
+    expect(relationOf(then, first)).toBe("replaces");
+  });
+
+  it.each([
     ["Our wifi is called Falcon.", "The guest wifi got renamed, it's called Heron now."],
     ["I run 5 km every morning.", "My son is up to 3 km every morning."],
     ["We have 3 servers in Paris.", "We have 5 servers in Madrid now."],
