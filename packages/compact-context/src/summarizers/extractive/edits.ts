@@ -17,7 +17,7 @@ export interface FileChange {
   readonly added: readonly string[];
 }
 
-/** A change that nothing more is known of. */
+/** A change of which nothing more is known. */
 export function untold(path: string, effect: FileChange["effect"]): FileChange {
   return { path, effect, what: "", added: [] };
 }

@@ -260,7 +260,7 @@ function spokenEntry(
   const answer = readPrompted(whole, said.before);
   said.before = whole;
   if (answer !== undefined) return { kind: "answer", message: index, id, answer };
-  // A host writes the latter as the assistant without being asked.
+  // Some hosts write this sentence as the assistant without being asked.
   if (words === "" || (role === "assistant" && words === "No response requested.")) return undefined;
   const speech = { message: index, id, text: words, sentences: readSentences(words), stays };
   if (foreign) return { kind: "foreign", message: index, speech };
@@ -414,8 +414,8 @@ function addReports({ sentences, stays }: Speech, reports: Report[]): boolean {
 const LAST_TEXTS = 4;
 
 /**
- * What the assistant said last: its closing message ("" if a call or another speaker follows it), and the steps that it announced and nothing shows to be done; none
- * where its last message stays and says them itself.
+ * What the assistant said last: its closing message, "" if a call or another speaker follows it; and the steps that it
+ * announced and nothing shows to be done, none where its last message stays and says them itself.
  */
 function lastWords(entries: readonly Entry[]): { closing: string; nextSteps: readonly string[] } {
   const last = entries.at(-1);
