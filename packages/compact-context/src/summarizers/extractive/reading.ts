@@ -244,6 +244,9 @@ function endsInText({ parts }: Message): boolean {
   return text > parts.findLastIndex(({ type }) => type === "toolCall" || type === "toolResult");
 }
 
+/** Reasoning that a model writes at the beginning of its text. */
+const THOUGHT = /^<(think(?:ing)?)>[\s\S]*?<\/\1>\s*/i;
+
 /** What the text of a message is. `said` keeps the assistant's last words while they wait for a reply, and the text before. */
 function spokenEntry(
   message: Message,
@@ -254,7 +257,7 @@ function spokenEntry(
 ): Entry | undefined {
   const { role, id } = message;
   const text = messageText(message).trim();
-  const whole = role === "assistant" ? readTextCalls(text, id).said : text;
+  const whole = role === "assistant" ? readTextCalls(text.replace(THOUGHT, ""), id).said : text;
   const foreign = FOREIGN.test(whole);
   const words = foreign || role === "assistant" ? whole : readSaid(message);
   const answer = readPrompted(whole, said.before);
