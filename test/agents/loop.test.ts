@@ -131,6 +131,12 @@ describe("tools that go wrong", () => {
     expect(endOf(events)?.end).toBe("answered");
   });
 
+  it.each([undefined, null])("gives an empty result for a tool that returns %s", async (nothing) => {
+    const { agent, requests } = await agentWith(callOnce("quiet"), { tools: [tool("quiet", () => nothing)] });
+    await play(agent, "go");
+    expect(resultsIn(requests[1] ?? { messages: [] })).toEqual([""]);
+  });
+
   it("gives up a tool that never returns", async () => {
     const { agent, requests } = await agentWith(callOnce("hang"), {
       tools: [tool("hang", () => new Promise(() => undefined), { deadlineMs: 20 })],

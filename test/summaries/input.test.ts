@@ -32,6 +32,12 @@ const userText = (request: TextModelRequest): string => request.messages.at(-1)?
 const countText = (text: string): number => Math.ceil(text.length / 4);
 const plain = (id: string, text: string): Message => ({ id, role: "user", parts: [{ type: "text", text }] });
 
+it("leaves out parts of a kind that is not known", () => {
+  const parts = [{ type: "hologram" }, { type: "text", text: "Fix it" }] as unknown as Message["parts"];
+  const units = recordUnits([{ id: "1", role: "user", parts }], (text) => text);
+  expect(units).toEqual([[{ header: "[1 user]", text: "Fix it" }]]);
+});
+
 describe("SUM-11 an input beyond the model's window", () => {
   it("SUM-11 is split between exchanges and folded; every exchange is read whole, once, in order", async () => {
     const { model, requests } = watching(4000, (part) => `### State\nPart ${part} was read.`);

@@ -1,9 +1,18 @@
 import { once } from "node:events";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createTerminal, processPorts } from "../ports.ts";
-import { createModels, loadProviderModel, loadServerModel, providersWithKey } from "./models.ts";
+import {
+  createModels,
+  importPackage,
+  loadProviderModel,
+  loadServerModel,
+  providersWithKey,
+} from "./models.ts";
 
 const model = (id: string): object => ({ modelId: id });
 const provider = Object.assign(model, { languageModel: model });
@@ -103,4 +112,16 @@ it("providers whose key is set are named", () => {
     "openai",
     "groq",
   ]);
+});
+
+it("finds a package of the project that has ES modules only", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "compact-package-"));
+  const root = join(folder, "node_modules", "only-modules");
+  await mkdir(join(folder, "src"));
+  await mkdir(root, { recursive: true });
+  const about = { name: "only-modules", type: "module", exports: { ".": { import: "./index.js" } } };
+  await writeFile(join(root, "package.json"), JSON.stringify(about));
+  await writeFile(join(root, "index.js"), "export const made = 7;");
+  expect(await importPackage("only-modules", join(folder, "src"))).toMatchObject({ made: 7 });
+  await rm(folder, { recursive: true });
 });

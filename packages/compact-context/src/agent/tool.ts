@@ -166,8 +166,8 @@ async function outputOf(
   const deadline = startShared(most, signal);
   try {
     const work = Promise.resolve().then(() => tool.execute(args, { signal: deadline.signal, callId }));
-    const made = await orAborted(work, deadline.signal);
-    return typeof made === "string" ? made : (JSON.stringify(made ?? "") ?? String(made));
+    const made = (await orAborted(work, deadline.signal)) ?? "";
+    return typeof made === "string" ? made : (JSON.stringify(made) ?? String(made));
   } catch (error) {
     if (signal.aborted) throw new Error(INTERRUPTED);
     if (!deadline.passed()) throw new Error(`The tool failed: ${errorMessage(error)}`);

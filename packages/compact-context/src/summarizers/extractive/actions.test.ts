@@ -227,6 +227,26 @@ describe("readAction of edits", () => {
     expect(act("MultiEdit", { file_path: "a.txt", edits }).words).toBe("edited a.txt: `a b` → `a c`");
   });
 
+  it("reads unified diffs, and the format of Codex without its frame", () => {
+    const diff =
+      "--- a/src/a.py\n+++ b/src/a.py\n@@ -1,3 +1,3 @@ def run():\n-    x = 1\n+    x = 2\n--- a/old.py\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-def old():\n--- /dev/null\n+++ b/c.md\n@@ -0,0 +1,1 @@\n+# Title";
+    expect(act("apply_patch", { patch: diff }).files).toEqual([
+      { path: "src/a.py", effect: "edited", what: "changed run(): `x = 1` → `x = 2`", added: ["x = 2"] },
+      { path: "old.py", effect: "deleted", what: "removed old()", added: [] },
+      { path: "c.md", effect: "created", what: 'heading "Title"', added: [] },
+    ]);
+    const bare = "*** Update File: src/a.py\n@@ def run():\n-    x = 1\n+    x = 2";
+    expect(act("apply_patch", { input: bare }).words).toBe(
+      "edited src/a.py: changed run(): `x = 1` → `x = 2`",
+    );
+  });
+
+  it("keeps the lines of a replacement that look like the line between both", () => {
+    const diff = "<<<<<<< SEARCH\nold\n=======\nTitle\n=====\nnew words\n>>>>>>> REPLACE";
+    const [change] = act("replace_in_file", { path: "a.txt", diff }).files;
+    expect(change?.added).toEqual(["Title", "=====", "new words"]);
+  });
+
   it("stays linear on hostile text", () => {
     const timeOf = (times: number): number => {
       const start = process.cpuUsage();

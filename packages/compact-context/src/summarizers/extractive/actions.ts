@@ -178,9 +178,12 @@ function told(what: string, detail: string): string {
 
 const PATCH_KEYS = ["patchText", "patch", "input", "diff", "command", "cmd"];
 
-function readPatchCall({ args, text }: Given): Action | undefined {
+function readPatchCall({ name, args, text }: Given): Action | undefined {
   const texts = text === undefined ? PATCH_KEYS.flatMap((key) => wordsIn(args[key])) : [text];
-  const patch = texts.find((candidate) => candidate.includes("*** Begin Patch"));
+  const patch = texts.find(
+    (candidate) =>
+      candidate.includes("*** Begin Patch") || (/patch/i.test(name) && /^(?:\*\*\* |--- )/m.test(candidate)),
+  );
   const files = patch === undefined ? [] : readPatch(patch);
   return files.length === 0 ? undefined : changed(files);
 }

@@ -17,7 +17,7 @@ export interface FileChange {
   readonly added: readonly string[];
 }
 
-/** A change that nothing more is known of. */
+/** A change of which nothing more is known. */
 export function untold(path: string, effect: FileChange["effect"]): FileChange {
   return { path, effect, what: "", added: [] };
 }
@@ -341,25 +341,39 @@ function quoted(text: string): string {
 
 const PATCH_FILE = /^\*\*\* (Update|Add|Delete) File: (.{1,400})$/;
 const MOVE = /^\*\*\* Move to: (.{1,400})$/;
+const DIFF_OLD = /^--- (?:a\/)?([^\t]{1,400})/;
+const DIFF_NEW = /^\+\+\+ (?:b\/)?([^\t]{1,400})/;
 const HUNK = /^@@(?: -\d{1,9}(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@)?[ \t]?(.{0,200})/;
 
-/** The changes of a patch in the format of Codex: `*** Update File: …`. */
+/** The changes of a patch in the format of Codex, `*** Update File: …`, or as a unified diff. */
 export function readPatch(text: string): FileChange[] {
   const files: { path: string; verb: string; moved: string; hunks: MutableHunk[] }[] = [];
-  for (const line of text.split(/\r?\n/)) {
-    const [, verb, path = ""] = PATCH_FILE.exec(line) ?? [];
+  const lines = text.split(/\r?\n/);
+  for (const [index, line] of lines.entries()) {
+    const opened = fileOf(line, lines[index + 1] ?? "");
     const file = files.at(-1);
-    if (verb !== undefined) files.push({ path: path.trim(), verb, moved: "", hunks: [] });
+    if (opened !== undefined) files.push({ ...opened, moved: "", hunks: [] });
     else if (line.startsWith("*** ") && file?.moved === "") file.moved = MOVE.exec(line)?.[1]?.trim() ?? "";
-    else if (file !== undefined && !line.startsWith("*** ")) readPatchLine(line, file.hunks);
+    else if (file !== undefined && !/^(?:\*{3}|\+{3}) /.test(line)) readPatchLine(line, file.hunks);
   }
   return files.map(({ path, verb, moved, hunks }) => {
-    if (verb === "Delete") return untold(path, "deleted");
+    if (verb === "Delete") return { ...edited(path, hunks), effect: "deleted", added: [] };
     const content = hunks.flatMap(({ after }) => after).join("\n");
     const change = verb === "Add" ? created(path, content) : edited(path, hunks);
     const told = [moved === "" ? "" : `moved to ${moved}`, change.what].filter((part) => part !== "");
     return { ...change, what: told.join("; ") };
   });
+}
+
+/** The file that a line opens; in a unified diff, with the line below it. */
+function fileOf(line: string, next: string): { path: string; verb: string } | undefined {
+  const [, verb, path = ""] = PATCH_FILE.exec(line) ?? [];
+  if (verb !== undefined) return { path: path.trim(), verb };
+  const old = DIFF_OLD.exec(line)?.[1]?.trim();
+  const now = DIFF_NEW.exec(next)?.[1]?.trim();
+  if (old === undefined || now === undefined) return undefined;
+  if (now === "/dev/null") return { path: old, verb: "Delete" };
+  return { path: now, verb: old === "/dev/null" ? "Add" : "Update" };
 }
 
 interface MutableHunk {
@@ -381,7 +395,10 @@ function readPatchLine(line: string, hunks: MutableHunk[]): void {
 export function readSearchBlocks(text: string): Hunk[] {
   const blocks = text.split(/^(?:<{5,9}|-{5,9}) ?SEARCH.*$/m).slice(1);
   return blocks.map((block) => {
-    const [before = "", rest = ""] = block.split(/^={5,9}\s*$/m);
+    const middle = /^={5,9}\s*$/m.exec(block);
+    const before = block.slice(0, middle?.index);
+    // Only the first such line separates: headings may be underlined like it.
+    const rest = middle === null ? "" : block.slice(middle.index + middle[0].length);
     const [after = ""] = rest.split(/^(?:>{5,9}|\+{5,9}) ?REPLACE/m);
     const linesOf = (side: string): string[] =>
       side.split(/\r?\n/).filter((line) => line !== "" && !/^:(?:start|end)_line:|^-{5,9}$/.test(line));

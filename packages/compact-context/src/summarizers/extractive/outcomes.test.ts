@@ -327,6 +327,15 @@ describe("readOutcome of runners", () => {
       "exit 1: bad thing",
     ],
     ["Copilot CLI", "bad thing\n<exited with exit code 4>", false, "failed", "exit 4"],
+    [
+      "JSON with both streams",
+      '{"exit_code":1,"stdout":"compiling","stderr":"Error: bad thing"}',
+      true,
+      "failed",
+      "exit 1: Error: bad thing",
+    ],
+    ["JSON that printed nothing", '{"exitCode":5,"reason":"bad thing"}', false, "failed", "bad thing"],
+    ["JSON below other lines", 'bad thing\n{"ok":false,"exit_code": 2,"took":1}', false, "failed", "exit 2"],
     ["a timeout", "Command timed out after 2m 0s", true, "failed", "timed out"],
   ])("reads the exit code of %s", (_host, text, isError, state, detail) => {
     const outcome = shell("./deploy", text, isError);

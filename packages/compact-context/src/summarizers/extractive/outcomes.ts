@@ -88,11 +88,12 @@ function stoppedBy(lines: readonly string[]): string | undefined {
   return lines.slice(0, 12).some((line) => STILL_RUNNING.test(line.trim())) ? "still running" : undefined;
 }
 
-/** How hosts report an exit code, by place: the first line, the first six, the last ten. */
+/** How hosts report an exit code, by place: the first line, the first six, the last ten, JSON among these. */
 const EXITS = {
   first: /^(?:Error: )?Exit code:? (-?\d{1,10})$/i,
   head: /^(?:Process exited with code |<(?:exit_?code|returncode)>\s?|\{?\s{0,4}"?(?:exit_code|exitCode|returncode)"?: ?)(-?\d{1,10})(?:\s?<\/.*|,)?$/i,
   tail: /^(?:Exit Code: |\[?(?:The )?command (?:completed|finished|exited|failed) with (?:exit )?code:? |<(?:exit_?code|returncode)>\s?|[[<(](?:exited with )?exit(?: code|:)?:? )(-?\d{1,10})(?:\.?\]?|\s?<\/.*|[)>])$/i,
+  json: /"(?:exit_code|exitCode)": ?(-?\d{1,10})[,}]/,
 } as const;
 const TIMED_OUT =
   /^(?:Command|command|Process|The command|Error: Command|\[The command).{0,60}\btimed out\b.{0,120}/;
@@ -107,7 +108,8 @@ function exitCode(lines: readonly string[]): number | undefined {
   const code =
     codeIn(EXITS.first, spoken.slice(0, 1)) ??
     codeIn(EXITS.head, spoken.slice(0, 6)) ??
-    codeIn(EXITS.tail, spoken.slice(-10));
+    codeIn(EXITS.tail, spoken.slice(-10)) ??
+    codeIn(EXITS.json, spoken.slice(-10));
   return code === undefined ? undefined : Number(code);
 }
 
@@ -117,7 +119,8 @@ function unwrapJson(text: string): { code: number; lines: string[] } | undefined
   if (!isObject(value)) return undefined;
   const code = isObject(value.metadata) ? value.metadata.exit_code : (value.exit_code ?? value.exitCode);
   if (typeof code !== "number") return undefined;
-  return { code, lines: linesOf(typeof value.output === "string" ? value.output : "") };
+  const printed = [value.output, value.stdout, value.stderr].filter((said) => typeof said === "string");
+  return { code, lines: linesOf(printed.length === 0 ? text : printed.join("\n")) };
 }
 
 function parsed(text: string): unknown {

@@ -16,6 +16,8 @@ it.each([
   ["quotes over lines", `what is wrong here?\n"""\n${RULE}\n"""`],
   ["a document", `<document>\n${RULE}\n</document>\nSummarize the document.`],
   ["a document in a document", `<page><text>a</text>\n${RULE}</page> Sum it up.`],
+  ["a document within a line", `Please read <document>${RULE}</document> and sum it up.`],
+  ["a mail behind a question", `what does he want? <email from="Bob">Hi! ${RULE}</email>`],
   ["a page", `this is the page I copied:\n\nInstall guide\n\n${RULE}`],
   ["code", `look:\n\`\`\`\n${RULE}\n\`\`\``],
   ["a quotation", `hm\n> ${RULE}`],

@@ -141,6 +141,17 @@ describe("next steps", () => {
   });
 });
 
+it("reads no thoughts that are tagged at the beginning of a text as what was said", () => {
+  const said = (text: string) =>
+    readConversation([user("go"), says(text)]).episodes.flatMap(({ entries }) =>
+      entries.map((entry) => (entry.kind === "assistant" ? entry.speech.text : entry.kind)),
+    );
+  for (const tag of ["think", "thinking"])
+    expect(said(`<${tag}>\nI might use Redis.\n</${tag}>\nWe use Postgres.`)).toEqual(["We use Postgres."]);
+  expect(said("<thinking>Hm.</thinking>")).toEqual([]);
+  expect(said("<thinking> is a tag.")).toEqual(["<thinking> is a tag."]);
+});
+
 describe("last words", () => {
   const look = ran("Read", { file_path: "/x" }, "export const a = 1;");
   const thinks = (text: string): Message => ({ ...says(""), parts: [{ type: "reasoning", text }] });

@@ -244,6 +244,9 @@ function endsInText({ parts }: Message): boolean {
   return text > parts.findLastIndex(({ type }) => type === "toolCall" || type === "toolResult");
 }
 
+/** Reasoning that a model writes at the beginning of its text. */
+const THOUGHT = /^<(think(?:ing)?)>[\s\S]*?<\/\1>\s*/i;
+
 /** What the text of a message is. `said` keeps the assistant's last words while they wait for a reply, and the text before. */
 function spokenEntry(
   message: Message,
@@ -254,13 +257,13 @@ function spokenEntry(
 ): Entry | undefined {
   const { role, id } = message;
   const text = messageText(message).trim();
-  const whole = role === "assistant" ? readTextCalls(text, id).said : text;
+  const whole = role === "assistant" ? readTextCalls(text.replace(THOUGHT, ""), id).said : text;
   const foreign = FOREIGN.test(whole);
   const words = foreign || role === "assistant" ? whole : readSaid(message);
   const answer = readPrompted(whole, said.before);
   said.before = whole;
   if (answer !== undefined) return { kind: "answer", message: index, id, answer };
-  // A host writes the latter as the assistant without being asked.
+  // Some hosts write this sentence as the assistant without being asked.
   if (words === "" || (role === "assistant" && words === "No response requested.")) return undefined;
   const speech = { message: index, id, text: words, sentences: readSentences(words), stays };
   if (foreign) return { kind: "foreign", message: index, speech };
@@ -414,8 +417,8 @@ function addReports({ sentences, stays }: Speech, reports: Report[]): boolean {
 const LAST_TEXTS = 4;
 
 /**
- * What the assistant said last: its closing message ("" if a call or another speaker follows it), and the steps that it announced and nothing shows to be done; none
- * where its last message stays and says them itself.
+ * What the assistant said last: its closing message, "" if a call or another speaker follows it; and the steps that it
+ * announced and nothing shows to be done, none where its last message stays and says them itself.
  */
 function lastWords(entries: readonly Entry[]): { closing: string; nextSteps: readonly string[] } {
   const last = entries.at(-1);

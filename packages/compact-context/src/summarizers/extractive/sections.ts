@@ -242,7 +242,7 @@ function strength(rule: string): number {
 /** A one-sentence request states its rule itself. */
 function allRules({ reading, earlier, request }: Scene): string[] {
   const older = earlier.rows("rules").map((text) => ({ text }));
-  const rules = runAtOnce(standing([...reading.rules, ...older]));
+  const rules = older.length === 0 ? reading.rules : runAtOnce(standing([...reading.rules, ...older]));
   const asked = oneLine(request);
   return rules.flatMap(({ text }) => (text === asked ? [] : [text]));
 }

@@ -182,11 +182,12 @@ export function* createSelection(
     return itemAt(index).weight * Math.max(novelty, isTyped(itemAt(index)) ? TYPED_AGAIN : 0);
   };
   const rate = (index: number): number => worth(index) / (tokens(itemAt(index)) + BASE_TOKENS);
-  const open = yield* flatMapInSteps(items, ({ text }, index): Entry[] => {
-    const most = worth(index) / (text.length / MOST_CHARACTERS + BASE_TOKENS);
-    return most > 0 ? [[index, most]] : [];
-  });
-  open.sort(byValue);
+  const open = yield* createQueue(
+    yield* flatMapInSteps(items, ({ text }, index): Entry[] => {
+      const most = worth(index) / (text.length / MOST_CHARACTERS + BASE_TOKENS);
+      return most > 0 ? [[index, most]] : [];
+    }),
+  );
   const episodes = new Set<number>();
   const taken: Item[] = [];
   const leads = leadsOf(items);
@@ -220,7 +221,7 @@ export function* createSelection(
     for (let entry = open.pop(); entry !== undefined; entry = open.pop()) {
       const [index] = entry;
       const value = told.has(index) ? 0 : rate(index);
-      if (value > 0 && value < bestOf(open)) insert(open, [index, value]);
+      if (value > 0 && value < open.top()) open.push([index, value]);
       else if (value > 0) return index;
       rated += 1;
       if (rated % RATED_IN_A_STEP === 0) yield;
@@ -248,7 +249,6 @@ export function* createSelection(
       if (misfits.length > MAX_MISFITS) break;
     }
     for (const index of passed) open.push([index, rate(index)]);
-    open.sort(byValue);
     return misfits[0];
   }
   function* fill(room: number): Steps<boolean> {
@@ -268,22 +268,52 @@ export function* createSelection(
 /** An item and its value when it was last rated. */
 type Entry = readonly [index: number, value: number];
 
-/** The most valuable entry last; of equals, the first item. */
-function byValue([index, value]: Entry, [other, worth]: Entry): number {
-  return value - worth || other - index;
+interface Queue {
+  push(entry: Entry): void;
+  /** Removes and returns the entry with the greatest value; ties go to the first item. */
+  pop(): Entry | undefined;
+  /** The greatest value; -Infinity if empty. */
+  top(): number;
 }
 
-function bestOf(open: readonly Entry[]): number {
-  return open.at(-1)?.[1] ?? 0;
-}
+/** Entries that find their place in one step: sorting all at once would block the event loop. */
+const PLACED_IN_A_STEP = 512;
 
-function insert(open: Entry[], entry: Entry): void {
-  let low = 0;
-  let high = open.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (byValue(open[middle] as Entry, entry) < 0) low = middle + 1;
-    else high = middle;
+/** A binary heap: each entry goes before the two below it. */
+function* createQueue(heap: Entry[]): Steps<Queue> {
+  const before = ([index, value]: Entry, [other, worth]: Entry): boolean =>
+    value > worth || (value === worth && index < other);
+  /** Puts an entry at a place, or below it behind those that go before it. */
+  const sink = (entry: Entry, place: number): void => {
+    let at = place;
+    for (let below = 2 * at + 1; below < heap.length; below = 2 * at + 1) {
+      const right = heap[below + 1];
+      if (right !== undefined && before(right, heap[below] as Entry)) below += 1;
+      if (!before(heap[below] as Entry, entry)) break;
+      heap[at] = heap[below] as Entry;
+      at = below;
+    }
+    heap[at] = entry;
+  };
+  for (let at = (heap.length >> 1) - 1; at >= 0; at--) {
+    sink(heap[at] as Entry, at);
+    if (at % PLACED_IN_A_STEP === 0) yield;
   }
-  open.splice(low, 0, entry);
+  return {
+    push(entry) {
+      let at = heap.push(entry) - 1;
+      for (let above = (at - 1) >> 1; at > 0 && before(entry, heap[above] as Entry); above = (at - 1) >> 1) {
+        heap[at] = heap[above] as Entry;
+        at = above;
+      }
+      heap[at] = entry;
+    },
+    pop() {
+      const [first] = heap;
+      const last = heap.pop();
+      if (last !== undefined && heap.length > 0) sink(last, 0);
+      return first;
+    },
+    top: () => heap[0]?.[1] ?? Number.NEGATIVE_INFINITY,
+  };
 }

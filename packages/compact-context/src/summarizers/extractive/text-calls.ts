@@ -91,7 +91,10 @@ const RAN = /^I ran this command:\s{1,9}(\S[^\n]{0,2000})\n\s{0,9}\n?And got thi
 /** An output may be read as so many messages, by turns of both sides. */
 const MOST_PARTS = 40;
 
-/** Commands that people ran in the chat, with their output, by the message that has them, and the messages that are nothing but output. */
+/**
+ * Commands that people ran in the chat, with their output, by the message that has them, and the messages that are
+ * nothing but output.
+ */
 export function readTypedRuns(messages: readonly Message[]): {
   readonly runs: ReadonlyMap<number, { readonly call: ToolCallPart; readonly output: string }>;
   readonly outputs: ReadonlySet<number>;

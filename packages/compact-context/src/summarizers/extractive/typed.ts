@@ -196,7 +196,7 @@ function isPrinted(line: string): boolean {
 const FENCED =
   /^[ \t]{0,8}(```|~~~|"""|''')[\s\S]*?(?:^[ \t]{0,8}\1.*$|$(?![\s\S]))|("""|''')[\s\S]*?\2|^\s{0,3}>.*$/gm;
 const TAG =
-  /^\s{0,24}<(document|article|email|mail|message|text|transcript|page|content|quote|blockquote|context|source|input|data)\b[^<>\n]{0,200}>/i;
+  /<(\/?)(document|article|email|mail|message|text|transcript|page|content|quote|blockquote|context|source|input|data)\b[^<>\n]{0,200}>/gi;
 
 /** The first line of a mail. */
 const MAIL_HEADER =
@@ -228,10 +228,32 @@ const BELOW = new RegExp(
   "iu",
 );
 
+/** Removes text between two tags of one name, also within a line; each tag is visited once, closed or not. */
+function withoutTagged(text: string): string {
+  const open = new Map<string, number>();
+  const spans: { readonly start: number; readonly end: number }[] = [];
+  for (const { 0: tag, 1: slash, 2: name = "", index } of text.matchAll(TAG)) {
+    const key = name.toLowerCase();
+    const start = open.get(key);
+    if (slash === "" && start === undefined) open.set(key, index);
+    if (slash === "" || start === undefined) continue;
+    // Nested blocks are removed with it.
+    while ((spans.at(-1)?.start ?? -1) > start) spans.pop();
+    spans.push({ start, end: index + tag.length });
+    open.delete(key);
+  }
+  let from = 0;
+  const rest = spans.map(({ start, end }) => {
+    const between = text.slice(from, start);
+    from = Math.max(from, end);
+    return between;
+  });
+  return [...rest, text.slice(from)].join("\n");
+}
+
 /** The user's own words in a message, without pasted material. */
 export function withoutHandedOver(text: string): string {
-  const segments = textSegments(text.replace(FENCED, "\n"), TAG).filter(({ typed }) => typed);
-  const plain = segments.map(({ text: own }) => own).join("\n");
+  const plain = withoutTagged(text.replace(FENCED, "\n"));
   const begins = [MAIL_HEADER, SALUTATION, SPEAKER_AND_TIME, ISSUE_FORM].map((line) => plain.search(line));
   const behind = [BEHIND_COLON, BELOW].map((ask) => {
     const asked = ask.exec(plain);

@@ -52,6 +52,9 @@ function readPart(message: Message, part: Part): [speaker: string, text: string]
       return ["reasoning", part.text];
     case "media":
       return ["media", part.name ?? part.url ?? part.mediaType];
+    default:
+      // Callers may pass parts that this version does not know.
+      return ["", ""];
   }
 }
 
