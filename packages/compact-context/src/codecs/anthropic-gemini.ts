@@ -123,8 +123,12 @@ function readTool(block: NativeObject, type: string, place: string): Part | unde
 const write = blockWriter({
   media: buildMedia,
   reasoning: ({ text }) => ({ type: "thinking", thinking: text }),
-  toolCall: (part, block = { type: "tool_use", id: acceptedId(part.id) }) => {
-    return { ...block, name: part.name, input: inputObject(argumentsValue(part)) };
+  toolCall: (part, block) => {
+    const { name } = part;
+    const input = inputObject(argumentsValue(part));
+    return block === undefined
+      ? { type: "tool_use", id: acceptedId(part.id), name, input }
+      : { ...block, name, input };
   },
   toolResult: writeResult,
 });
@@ -254,8 +258,11 @@ const writeGemini = blockWriter({
   text: ({ text }) => ({ text }),
   media: geminiMedia,
   reasoning: ({ text }) => ({ text, thought: true }),
-  toolCall: (part, block = { functionCall: { id: part.id } }) =>
-    withFields(block, "functionCall", { name: part.name, args: inputObject(argumentsValue(part)) }),
+  toolCall: (part, block) => {
+    const call = { name: part.name, args: inputObject(argumentsValue(part)) };
+    if (block !== undefined) return withFields(block, "functionCall", call);
+    return { functionCall: { id: part.id, ...call } };
+  },
   toolResult: (part, block) => writeResponse(part, part.name ?? "", block),
 });
 
@@ -264,13 +271,12 @@ function writeResponse(part: ToolResultPart, name: string, block?: NativeObject)
   if (block !== undefined && field(block, "toolResponse") !== undefined) return block;
   if (block !== undefined && field(block, "codeExecutionResult") !== undefined)
     return withFields(block, "codeExecutionResult", { output: text });
-  const fresh = { functionResponse: part.id === "" ? { name } : { id: part.id, name } };
   const key = responseKey(field(block ?? {}, "functionResponse")?.response) ?? "output";
+  const response = { [part.isError === true ? "error" : key]: text };
   const media = piecesOf(part.content).filter((piece) => piece.type === "media");
-  return withFields(block ?? fresh, "functionResponse", {
-    response: { [part.isError === true ? "error" : key]: text },
-    parts: media.length === 0 ? undefined : media.map(geminiMedia),
-  });
+  const parts = media.length === 0 ? undefined : media.map(geminiMedia);
+  if (block !== undefined) return withFields(block, "functionResponse", { response, parts });
+  return { functionResponse: defined({ id: part.id || undefined, name, response, parts }) };
 }
 
 /** A copy of the block with changes in the object that one of its fields holds, in either spelling. */

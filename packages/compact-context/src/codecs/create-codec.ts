@@ -216,14 +216,15 @@ function splitMessage(message: Message): Step[] {
   return groups.map((group) => toStep(message, group));
 }
 
+/** The parts are all results, or none of them is one. */
 function toStep(message: Message, parts: readonly Part[]): Step {
+  const results = parts.filter((part) => part.type === "toolResult");
+  if (results.length > 0) return { role: "tool", content: [], calls: [], results, message };
   const content = parts.filter((part) => part.type === "text" || part.type === "media");
   const calls = parts.filter((part) => part.type === "toolCall");
-  const results = parts.filter((part) => part.type === "toolResult");
   // A tool message without a result can only be a user message.
   const speaker = message.role === "tool" ? "user" : message.role;
-  const role = results.length > 0 ? "tool" : calls.length > 0 ? "assistant" : speaker;
-  return { role, content, calls, results, message };
+  return { role: calls.length > 0 ? "assistant" : speaker, content, calls, results, message };
 }
 
 /** A summary stays a separate message so that it can be found and replaced. */
@@ -275,10 +276,10 @@ function gatherResults(steps: readonly Step[]): Step[] {
 function withoutUnanswered(step: Step, answers: readonly unknown[]): Step {
   const isUnanswered = (call: ToolCallPart, index: number): boolean =>
     call.providerExecuted === true && answers[index] === undefined;
+  if (!step.calls.some(isUnanswered)) return step;
   const words = step.calls.filter(isUnanswered).map((call): TextPart => {
     return { type: "text", text: `[${call.name} ${argumentsText(call)}]` };
   });
-  if (words.length === 0) return step;
   const calls = step.calls.filter((call, index) => !isUnanswered(call, index));
   return { ...step, content: [...step.content, ...words], calls };
 }

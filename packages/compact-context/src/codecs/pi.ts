@@ -130,8 +130,12 @@ const write = blockWriter({
       ? textPart(mediaWords(part))
       : { type: "image", data: part.data, mimeType: part.mediaType },
   reasoning: ({ text }) => ({ type: "thinking", thinking: text }),
-  toolCall: (part, block = { type: "toolCall", id: part.id }) => {
-    return { ...block, name: part.name, arguments: inputObject(argumentsValue(part)) };
+  toolCall: (part, block) => {
+    const { id, name } = part;
+    const input = inputObject(argumentsValue(part));
+    return block === undefined
+      ? { type: "toolCall", id, name, arguments: input }
+      : { ...block, name, arguments: input };
   },
 });
 
@@ -140,7 +144,6 @@ const NO_USAGE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens
 
 function buildStep(step: Step, context: BuildContext): unknown[] {
   const timestamp = timeOf(step.message);
-  const blocks = [...step.content, ...step.calls].map((part) => write(part));
   if (step.role === "tool") {
     return step.results.map((result) => {
       return {
@@ -155,12 +158,12 @@ function buildStep(step: Step, context: BuildContext): unknown[] {
   }
   if (step.role !== "assistant") {
     const role = step.role === "user" ? "user" : "system";
-    return [{ role, content: onlyText(step) ?? blocks, timestamp }];
+    return [{ role, content: onlyText(step) ?? step.content.map((part) => write(part)), timestamp }];
   }
   return [
     {
       role: "assistant",
-      content: blocks,
+      content: [...step.content, ...step.calls].map((part) => write(part)),
       api: "",
       provider: "",
       model: step.message.meta?.model ?? "",

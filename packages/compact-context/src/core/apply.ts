@@ -15,6 +15,7 @@ import { afterCompaction, type CompactionRequest } from "./usage.ts";
 import {
   assemble,
   fingerprintOf,
+  inConversation,
   keptMessages,
   type LoggedMessage,
   needsOpening,
@@ -395,9 +396,11 @@ export function* stateAfter(
   // Without a summarizer's text, no summary covers the removed messages.
   const wrote = outcome.summarizer !== undefined;
   const read = wrote || summary?.version === before.summary?.version ? before.summarizedMessageIds : [];
-  const left = session.entries.filter(
-    ({ message }, index) =>
-      outcome.plan.entries[index]?.action === "summarize" && message.meta?.summaryVersion === undefined,
+  const gone = new Set(
+    session.entries.filter((_, index) => outcome.plan.entries[index]?.action === "summarize"),
+  );
+  const left = inConversation(session.entries, before.summary).filter(
+    (entry) => gone.has(entry) && entry.message.meta?.summaryVersion === undefined,
   );
   const { epochStart, tokensAfter, calibration } = before;
   // Listed one by one, as the order of the keys is that of the stored text.

@@ -156,7 +156,10 @@ async function* headsOf(driver: StorageDriver, key: string): AsyncGenerator<Line
   }
 }
 
-/** Where the messages of a transcript have their originals, by `nameOf`. */
+/**
+ * Where the messages of a transcript have their originals, by `nameOf`. What cannot be read is left out: those
+ * messages are stored once more.
+ */
 async function knownPlaces(
   driver: StorageDriver,
   session: string,
@@ -165,9 +168,13 @@ async function knownPlaces(
   const places = new Map<string, ArchivePlace>();
   if (step < 1) return places;
   let line = 0;
-  for await (const head of headsOf(driver, archiveFiles.transcript(session, step))) {
-    line += 1;
-    if (head?.own !== undefined) places.set(nameOf(head), head.at ?? [step, line]);
+  try {
+    for await (const head of headsOf(driver, archiveFiles.transcript(session, step))) {
+      line += 1;
+      if (head?.own !== undefined) places.set(nameOf(head), head.at ?? [step, line]);
+    }
+  } catch {
+    // The storage may refuse reading alone, as an archive does that may only be written.
   }
   return places;
 }

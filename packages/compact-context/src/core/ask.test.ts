@@ -54,6 +54,11 @@ describe("the pieces of an ask", () => {
     ]);
   });
 
+  it("behind a fence that never closes, no other is taken for one", () => {
+    const text = "~~~~\n~~~\ninner\n~~~\nend";
+    expect(own(text)).toEqual([text]);
+  });
+
   it("joined are the text, whatever it is", () => {
     const bit = fc.constantFrom(
       "```",

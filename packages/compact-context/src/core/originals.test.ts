@@ -4,20 +4,22 @@ import { createMemoryDriver } from "../storage/memory/driver.ts";
 
 type Entry = { readonly role: "user" | "assistant"; readonly content: string };
 
-/** A session over a storage that notes which transcripts are read. */
+/** A session over a storage that notes which transcripts are read, and refuses to read some. */
 function watched() {
   const memory = createMemoryDriver();
   const read: string[] = [];
+  const refused = new Set<string>();
   const storage = {
     ...memory,
     stream: (key: string) => {
       read.push(key);
+      if (refused.has(key)) throw new Error("reading is not allowed");
       return memory.stream(key);
     },
   };
   const config = { maxContextTokens: 4_000, policy: { keepRecentTurns: 2, hardCapBuffer: 200 } };
   const open = () => new CompactManager(config, { storage, onWarning: () => undefined });
-  return { memory, read, open };
+  return { memory, read, open, refuse: (key: string) => void refused.add(key) };
 }
 
 let said = 0;
@@ -76,4 +78,28 @@ it("ARC-4 what comes back by an undo is not stored again", async () => {
   expect(read).toEqual(["s/transcript-pre-compact-001.jsonl"]);
   const { all, referring } = await linesOf(memory, 2);
   expect(referring).toBe(all);
+});
+
+it("ARC-4 a transcript before that is gone, damaged or unreadable costs room, not the compaction", async () => {
+  const key = "s/transcript-pre-compact-001.jsonl";
+  const spoils: readonly ((session: ReturnType<typeof watched>) => Promise<void> | void)[] = [
+    ({ memory }) => memory.delete(key),
+    async ({ memory }) => {
+      const { value = "" } = (await memory.get(key)) ?? {};
+      await memory.put(key, value.replaceAll("answer", "ANSWER"));
+    },
+    (session) => session.refuse(key),
+  ];
+  for (const spoil of spoils) {
+    const session = watched();
+    const manager = session.open();
+    const list = await untilCompacted(manager, []);
+    await spoil(session);
+    await untilCompacted(manager, list);
+    const { all, referring } = await linesOf(session.memory, 2);
+    const archive = await session.open().archive();
+    const { messages, problems } = await archive.readTranscript("s", 2);
+    expect([messages.length, problems]).toEqual([all, []]);
+    expect(referring).toBeLessThanOrEqual(2);
+  }
 });

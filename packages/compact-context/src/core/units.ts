@@ -371,17 +371,27 @@ export function splitOwnWords(text: string): TextPiece[] {
   return [...pieces, ...splitFences(text.slice(at))];
 }
 
-/** A line that opens a fence, and what is in it, up to a line that begins with the same mark. */
-const FENCED = /(?<![^\n])( {0,3}(`{3,}(?!`)|~{3,}(?!~))[^\n]*\n)([\s\S]*?)(?<=\n) {0,3}\2/g;
+const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
-/** Splits off text between fences, without the fences; an unclosed fence is ignored. */
+/** Splits off text between fences, without the fences; behind an unclosed fence, nothing is split. */
 function splitFences(text: string): TextPiece[] {
   const pieces: TextPiece[] = [];
+  let open: { readonly mark: string; readonly inside: number } | undefined;
   let said = 0;
-  for (const { index, 1: opening = "", 3: inside = "" } of text.matchAll(FENCED)) {
-    const from = index + opening.length;
-    pieces.push({ text: text.slice(said, from), own: true }, { text: inside, own: false });
-    said = from + inside.length;
+  let at = 0;
+  // Line by line: a pattern would search the rest of the text anew for each fence that is never closed.
+  while (at < text.length) {
+    const newline = text.indexOf("\n", at);
+    const next = newline === -1 ? text.length : newline + 1;
+    const mark = FENCE.exec(text.slice(at, Math.min(next, at + 100)))?.[1];
+    if (mark !== undefined && open === undefined) open = { mark, inside: next };
+    else if (mark !== undefined && open !== undefined && mark.startsWith(open.mark)) {
+      pieces.push({ text: text.slice(said, open.inside), own: true });
+      pieces.push({ text: text.slice(open.inside, at), own: false });
+      said = at;
+      open = undefined;
+    }
+    at = next;
   }
   return [...pieces, { text: text.slice(said), own: true }];
 }

@@ -364,23 +364,27 @@ function projectOutput(
 
 // ---- the stored form of a view
 
-/** The entries of a view as stored in the state: without the summary, in the order of the conversation. */
+/** The entries of a view in the order of the conversation, without its summary. */
+export function inConversation<T extends Pick<ViewEntry, "message">>(
+  entries: readonly T[],
+  summary: LiveSummary | undefined,
+): readonly T[] {
+  const own = entries.findLastIndex(({ message }) => message.meta?.summaryVersion !== undefined);
+  return inOrder(entries, own, summary?.opening === undefined ? 0 : 1, summary?.behind);
+}
+
+/** The entries of a view as stored in the state. */
 export function keptMessages(
   entries: readonly ViewEntry[],
   log: readonly LoggedMessage[],
   summary: LiveSummary | undefined,
 ): Steps<KeptMessage[]> {
-  const own = entries.findLastIndex(({ message }) => message.meta?.summaryVersion !== undefined);
-  const first = summary?.opening === undefined ? 0 : 1;
-  return flatMapInSteps(
-    inOrder(entries, own, first, summary?.behind),
-    ({ at, edit, message }): KeptMessage[] => {
-      if (at === undefined) return [];
-      if (edit === undefined) return [{ at }];
-      const hash = contentHash(message);
-      return [{ at, edit, hash: hash === log[at]?.[0] ? undefined : hash }];
-    },
-  );
+  return flatMapInSteps(inConversation(entries, summary), ({ at, edit, message }): KeptMessage[] => {
+    if (at === undefined) return [];
+    if (edit === undefined) return [{ at }];
+    const hash = contentHash(message);
+    return [{ at, edit, hash: hash === log[at]?.[0] ? undefined : hash }];
+  });
 }
 
 /** A state without its newest compaction: later messages are appended to the previous view. */

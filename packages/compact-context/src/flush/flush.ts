@@ -6,6 +6,7 @@ import type { BeforeCommit, QueuedWork } from "../core/run.ts";
 import type { Session } from "../core/session.ts";
 import { loadState } from "../core/store.ts";
 import { archiveId, archiveLine, readTranscriptText } from "../core/transcript.ts";
+import { inConversation } from "../core/view.ts";
 import { CompactError, errorMessage, later, sha256Hex } from "../errors.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 
@@ -353,11 +354,15 @@ type Header = Omit<FlushItem, "messages">;
  * cleared or truncated earlier have already left, and an earlier summary was never a message of the session.
  */
 function discardedMessages(session: Session, plan: CompactionPlan): Message[] {
-  return session.entries.flatMap(({ message, edit }, index) => {
+  const leaving = session.entries.filter(({ message, edit }, index) => {
     const leaves = (plan.entries[index]?.action ?? "keep") !== "keep";
     const left = edit?.clear === true || edit?.elideTo !== undefined || edit?.resultsTo !== undefined;
-    return leaves && !left && message.meta?.summaryVersion === undefined ? [message] : [];
+    return leaves && !left && message.meta?.summaryVersion === undefined;
   });
+  const gone = new Set(leaving);
+  return inConversation(session.entries, session.activeState.summary)
+    .filter((entry) => gone.has(entry))
+    .map(({ message }) => message);
 }
 
 /**

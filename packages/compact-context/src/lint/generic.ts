@@ -5,7 +5,7 @@ import type { Malformation } from "../core/report.ts";
 import { isObject, runAtOnce, type Steps } from "../errors.ts";
 import { type Cell, type Entry, type Fault, isSystem, type ReadList } from "./entries.ts";
 import { callsWithoutId, orphans, refusedIds, repeatedIds, resultsWithoutId } from "./identities.ts";
-import { pairCalls, type Spot } from "./pairs.ts";
+import { pairCalls, pairInSteps, type Spot } from "./pairs.ts";
 import { deadCalls, earlyResults, isDead } from "./placing.ts";
 import { atSpot, badCells, drop, type Finding, type Fix, type Rule, rewrite, rulesOf } from "./rule.ts";
 
@@ -274,7 +274,8 @@ export function findMalformations(messages: readonly Message[]): Malformation[] 
 export function* malformationsInSteps(messages: readonly Message[]): Steps<Malformation[]> {
   const identities = identityFaults(messages);
   yield;
-  return [...identities, ...pairingFaults(messages)].toSorted((a, b) => a.index - b.index);
+  const pairing = yield* pairingFaults(messages);
+  return [...identities, ...pairing].toSorted((a, b) => a.index - b.index);
 }
 
 function identityFaults(messages: readonly Message[]): Malformation[] {
@@ -290,15 +291,18 @@ function identityFaults(messages: readonly Message[]): Malformation[] {
   return found;
 }
 
-function pairingFaults(messages: readonly Message[]): Malformation[] {
+function* pairingFaults(messages: readonly Message[]): Steps<Malformation[]> {
   const entries = messages.map((message, position): Entry => {
     return { native: {}, position, message, cells: [{ value: message, path: "", parts: message.parts }] };
   });
-  const pairs = pairCalls({ entries });
+  yield;
+  const pairs = yield* pairInSteps({ entries });
   const fault = (kind: Malformation["kind"], { entry }: Spot, explanation: string): Malformation => {
     return { kind, index: entry.position, explanation };
   };
-  const early = pairs.calls.flatMap(({ early, result }) => (early && result !== undefined ? [result] : []));
+  const early = pairs.calls.flatMap(({ early, excused, result }) =>
+    early && !excused && result !== undefined ? [result] : [],
+  );
   return [
     ...pairs.doubles
       .filter(({ part }) => part.providerExecuted !== true)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Message, Part, Role } from "../core/message.ts";
-import { findMalformations } from "./generic.ts";
+import { findMalformations, malformationsInSteps } from "./generic.ts";
 
 const message = (id: string, role: Role, ...parts: Part[]): Message => ({ id, role, parts });
 const call = (id: string): Part => ({ type: "toolCall", id, name: "read", arguments: {} });
@@ -42,5 +42,28 @@ describe("findMalformations", () => {
     expect(
       kinds([message("1", "assistant", call("a"), call("a")), message("2", "tool", result("a"))]),
     ).toEqual(["0 duplicate call"]);
+  });
+
+  it("looks through a long list in steps of which none takes more than 4,096 messages", () => {
+    const list = Array.from({ length: 10_000 }, (_, turn) => [
+      message(`u${turn}`, "user", say("go")),
+      message(`c${turn}`, "assistant", call(`c${turn}`)),
+      message(`r${turn}`, "tool", result(`c${turn}`)),
+    ]).flat();
+    list.push(message("open", "assistant", call("open")));
+    const steps = [...malformationsInSteps(list)].length;
+    // Pairing and grouping, after the ids and before the findings.
+    expect(steps).toBeGreaterThanOrEqual(2 * Math.floor(list.length / 4096));
+  });
+
+  it("takes a result of the provider's own call for no orphan, wherever it stands", () => {
+    const served: Part = {
+      type: "toolCall",
+      id: "s",
+      name: "web_search",
+      arguments: {},
+      providerExecuted: true,
+    };
+    expect(kinds([message("1", "assistant", result("s")), message("2", "assistant", served)])).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { filled, objectOf } from "../codecs/native.ts";
 import type { Format, Part, ToolCallPart, ToolResultPart } from "../core/message.ts";
-import { approvalsOf, groupUnits } from "../core/units.ts";
-import { isObject } from "../errors.ts";
+import { approvalsOf, groupInSteps } from "../core/units.ts";
+import { isObject, runAtOnce, type Steps } from "../errors.ts";
 import type { Cell, Entry } from "./entries.ts";
 
 // Who answers whom: the one reading of calls and results that rules and mends share.
@@ -64,12 +64,16 @@ const known = new WeakMap<Listed, Pairs>();
 export function pairCalls(list: Listed): Pairs {
   const before = known.get(list);
   if (before !== undefined) return before;
-  const pairs = pair(list);
+  const pairs = runAtOnce(pairInSteps(list));
   known.set(list, pairs);
   return pairs;
 }
 
-function pair(list: Listed): Pairs {
+/** Entries paired per step. */
+const STEP_ENTRIES = 4096;
+
+/** `pairCalls` in steps, for a long list. */
+export function* pairInSteps(list: Listed): Steps<Pairs> {
   const calls: Draft[] = [];
   const open = new Map<string, Draft>();
   const answered = new Map<string, Draft>();
@@ -94,7 +98,7 @@ function pair(list: Listed): Pairs {
     open.delete(id);
     answered.set(id, call);
   };
-  for (const entry of list.entries) {
+  const note = (entry: Entry): void => {
     for (const cell of entry.cells) {
       for (const part of cell.parts) {
         if (part.type === "toolCall")
@@ -102,6 +106,10 @@ function pair(list: Listed): Pairs {
         else if (part.type === "toolResult") noteResult({ entry, cell, part });
       }
     }
+  };
+  for (const [index, entry] of list.entries.entries()) {
+    if (index % STEP_ENTRIES === STEP_ENTRIES - 1) yield;
+    note(entry);
   }
   /** A result before its call belongs to the call if nothing else answers it. */
   const isOrphan = (result: PlacedResult): boolean => {
@@ -113,7 +121,7 @@ function pair(list: Listed): Pairs {
     return false;
   };
   const orphans = found.strays.filter(isOrphan);
-  excuse(list, calls);
+  yield* excuse(list, calls);
   return { calls, orphans, duplicates: found.duplicates, doubles, batches: batchesOf(list, calls) };
 }
 
@@ -126,9 +134,9 @@ function isForeignName({ part }: Draft, { part: result, cell }: PlacedResult): b
 }
 
 /** Marks the calls that need no result, or none yet. */
-function excuse({ format, entries }: Listed, calls: readonly Draft[]): void {
+function* excuse({ format, entries }: Listed, calls: readonly Draft[]): Steps<void> {
   const isOpen = calls.some((call) => call.result === undefined);
-  const units = isOpen ? groupUnits(entries.map((entry) => entry.message)) : [];
+  const units = isOpen ? yield* groupInSteps(entries.map((entry) => entry.message)) : [];
   const unit = units.find(({ open, indexes }) => open > 0 && indexes.includes(entries.length - 1));
   const last = new Set(unit?.indexes.map((index) => entries[index]));
   const approved = isOpen && format === "ai-sdk" ? approvedCalls(entries) : undefined;
@@ -152,7 +160,10 @@ function batchesOf(list: Listed, calls: readonly Draft[]): Batch[] {
   const runs = (list.format && RUNS[list.format]?.(list.entries)) ?? [];
   const byEntry = new Map<Entry, Draft[]>();
   for (const call of calls) {
-    if (!call.excused) byEntry.set(call.entry, [...(byEntry.get(call.entry) ?? []), call]);
+    if (call.excused) continue;
+    const same = byEntry.get(call.entry);
+    if (same === undefined) byEntry.set(call.entry, [call]);
+    else same.push(call);
   }
   return runs.flatMap(({ callers, hosts }): Batch[] => {
     const own = callers.flatMap((entry) => byEntry.get(entry) ?? []);
