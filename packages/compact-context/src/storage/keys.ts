@@ -3,15 +3,18 @@ import { abortable, CompactError, createKeyedMutex, nextRound, refuseAborted } f
 
 /** What a driver does once keys and texts are checked; `checkedDriver` makes the driver of it. */
 export interface Medium extends Omit<StorageDriver, "put" | "append"> {
-  /** Reads of a key wait for the calls before them: a write in several steps would be seen half done. */
-  readonly readsInTurn?: boolean;
+  /**
+   * The calls that wait for those before them for the same key: reads too where a write in several steps would be
+   * seen half done; none where the server keeps calls apart and an aborted one goes on for long.
+   */
+  readonly inTurn: "all" | "writes" | "none";
   put(key: string, pieces: AsyncIterable<string>, options: PutOptions): Promise<{ readonly version: string }>;
   append(key: string, text: string, options?: CallOptions): Promise<void>;
 }
 
 /**
- * The driver of a medium: checks keys and texts, stops waiting when the caller aborts, and writes each key in the
- * order of the calls, even after a call was aborted.
+ * The driver of a medium: checks keys and texts, stops waiting when the caller aborts, and keeps the order of the
+ * calls for a key, even after one was aborted.
  */
 export function checkedDriver(medium: Medium): StorageDriver {
   const inOrder = createKeyedMutex();
@@ -20,14 +23,15 @@ export function checkedDriver(medium: Medium): StorageDriver {
     refuseAborted(signal);
     return abortable(work(), signal);
   };
-  const write = <T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
-    const inTurn = async (): Promise<T> => {
+  const callInTurn: typeof call = (key, work, signal) => {
+    const turn = async () => {
       refuseAborted(signal);
       return work();
     };
-    return call(key, () => inOrder(key, inTurn), signal);
+    return call(key, () => inOrder(key, turn), signal);
   };
-  const read = medium.readsInTurn ? write : call;
+  const write = medium.inTurn === "none" ? call : callInTurn;
+  const read = medium.inTurn === "all" ? callInTurn : call;
   const { entries, purge, leases, outbox } = medium;
   return {
     location: medium.location,
