@@ -149,6 +149,25 @@ describe.skipIf(!posix)("files of the fs driver", () => {
     expect(readdirSync(root).length).toBeLessThanOrEqual(11);
   });
 
+  it("are read as the calls before left them, even those that were aborted or not awaited", async () => {
+    const driver = createFsDriver({ root });
+    const { version: first } = await driver.put("s/state.json", "old");
+    const aborted = new AbortController();
+    const putting = driver.put("s/state.json", "new", { signal: aborted.signal });
+    setImmediate(() => aborted.abort());
+    await expect(putting).rejects.toMatchObject({ code: "Aborted" });
+    expect(await driver.version("s/state.json")).not.toBe(first);
+    expect((await driver.get("s/state.json"))?.value).toBe("new");
+    void driver.append("s/log", "record\n");
+    expect((await driver.get("s/log"))?.value).toBe("record\n");
+    void driver.append("s/log", "another\n");
+    let streamed = "";
+    for await (const piece of driver.stream("s/log")) streamed += piece;
+    expect(streamed).toBe("record\nanother\n");
+    void driver.delete("s/log");
+    expect(await driver.get("s/log")).toBeUndefined();
+  });
+
   it("ARC-5 keep a record that follows a torn one apart from it, and say so", async () => {
     mkdirSync(root);
     writeFileSync(join(root, "log"), '{"n":1}\n{"n":2');

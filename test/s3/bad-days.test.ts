@@ -63,6 +63,16 @@ describe("ARC-3 the storage contract holds for the s3 driver on a server of this
     expect(stub.asked.length).toBe(3);
   });
 
+  it("reads a key as the calls before it left it", async () => {
+    const bucket = driver();
+    void bucket.put("a", "1");
+    expect((await bucket.get("a"))?.value).toBe("1");
+    void bucket.append("a", "\n");
+    expect((await bucket.get("a"))?.value).toBe("1\n");
+    void bucket.delete("a");
+    expect(await bucket.version("a")).toBeUndefined();
+  });
+
   it("writes the events of a session with one request and reads its log once", async () => {
     const archive = createArchive(driver(), { redact: createRedactor() });
     const event = {

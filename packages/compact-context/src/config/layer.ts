@@ -179,8 +179,11 @@ export function readLayer({ value, problems: found, problemAt, spell = (name) =>
 
   read(allSettings, value, [], []);
   useOwnNames(values, report);
-  problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
-  return { values, problems, spell };
+  return { values, problems: inTextOrder(problems), spell };
+}
+
+function inTextOrder(problems: readonly ConfigProblem[]): ConfigProblem[] {
+  return [...problems].sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
 }
 
 /** Moves what is set under the specifications' names to our own. */
@@ -221,9 +224,12 @@ function isBroad(patterns: unknown): boolean {
   }
 }
 
-/** Problems with settings that a file may only contain if the user named the file explicitly. */
-export function checkGuards(layer: Layer): ConfigProblem[] {
-  return settings.flatMap(({ path, guard }): ConfigProblem[] => {
+/**
+ * The layer of a file that the user did not name: settings that it may not contain are problems, whatever their
+ * values.
+ */
+export function checkGuards(layer: Layer): Layer {
+  const refused = settings.flatMap(({ path, guard }): ConfigProblem[] => {
     const given = layer.values.get(path.join("."));
     if (given === undefined || guard === undefined) return [];
     const { value, problem } = given;
@@ -234,6 +240,8 @@ export function checkGuards(layer: Layer): ConfigProblem[] {
       "this file was found there, not asked for: name it with --config or COMPACT_CONFIG if you trust it";
     return [problem(`${REFUSALS[guard]}, and ${named}`)];
   });
+  const others = layer.problems.filter(({ path }) => !refused.some((one) => one.path === path));
+  return { ...layer, problems: inTextOrder([...refused, ...others]) };
 }
 
 /** The window for a configuration that does not set one; undefined if unknown. */

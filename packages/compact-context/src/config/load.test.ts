@@ -361,6 +361,16 @@ describe("a file that was only found", () => {
     expect(load({ text, path: "compact.yaml" })).toBeDefined();
   });
 
+  it("names each setting once and in text order, whatever its value", () => {
+    const text = "storage: {bucket: 5}\npolicy: {max_tokens: many}\nretention: {days: 3}\n";
+    expect(refused({ text, path: "compact.yaml", found: true }).message.split("\n")).toEqual([
+      "3 problems in the configuration:",
+      expect.stringMatching(/^ {2}compact.yaml:1:19 storage.bucket may not be set here/),
+      "  compact.yaml:2:22 policy.max_tokens must be a whole number, 1 or more",
+      expect.stringMatching(/^ {2}compact.yaml:3:19 retention.days may not be set here/),
+    ]);
+  });
+
   it.each(["[^z]+", "(?i)[a-z ]+", "e", "\\w"])("may not take out ordinary text: %s", (pattern) => {
     const text = `redaction: {patterns: [${JSON.stringify(pattern)}]}`;
     expect(refused({ text, path: "compact.yaml", found: true }).message).toContain(

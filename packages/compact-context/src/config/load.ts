@@ -91,8 +91,7 @@ function fileLayer(options: LoadConfigOptions): Layer | undefined {
   if (path === undefined && options.text === undefined) return undefined;
   const name = path ?? "compact.yaml";
   const layer = readLayer(readDocument(options.text ?? readConfigFile(name), name));
-  if (!found) return layer;
-  return { ...layer, problems: [...layer.problems, ...checkGuards(layer)] };
+  return found ? checkGuards(layer) : layer;
 }
 
 // ---- files

@@ -254,6 +254,18 @@ describe("a memory flush whose process died", () => {
     expect(await left(storage)).toEqual([]);
   });
 
+  it("RUN-5 is handed on at once where what is queued has lost its session", async () => {
+    const storage = createMemoryDriver();
+    await deadProcess(storage);
+    const [body = ""] = (await left(storage)).filter((key) => key.endsWith(".jsonl"));
+    const stored = await storage.get(body);
+    await storage.put(body, stored?.value.replace("session_id", "session~id") ?? "");
+    const { manager, heard } = setUp({ now: () => new Date(Date.now() + 60_000) }, storage);
+    expect(await manager.recover()).toEqual({ handedOn: 1, failed: 0 });
+    expect(heard[0]?.texts.length).toBeGreaterThan(10);
+    expect(await left(storage)).toEqual([]);
+  });
+
   it("RUN-5 keeps the list whole when it cannot be queued", async () => {
     const storage = createMemoryDriver();
     const broken: StorageDriver = {

@@ -288,14 +288,14 @@ export class MemoryFlushing implements BeforeCommit {
    */
   async #fateOf(item: OutboxItem): Promise<"committed" | "overtaken" | "undecided"> {
     const { open, now } = this.#context;
-    let head: Header;
+    let head: Partial<Header> = {};
     try {
       head = decodeFlushItem(item);
     } catch {
       // Unreadable items fail with their own error on delivery.
-      return "committed";
     }
-    const { sessionId, base, at } = head;
+    const { sessionId, base, at = "" } = head;
+    if (sessionId === undefined || base === undefined) return "committed";
     const stored = await open()
       .then(({ stateDriver }) => loadState(stateDriver, sessionId))
       .catch(() => null);

@@ -3,46 +3,53 @@ import { abortable, CompactError, createKeyedMutex, nextRound, refuseAborted } f
 
 /** What a driver does once keys and texts are checked; `checkedDriver` makes the driver of it. */
 export interface Medium extends Omit<StorageDriver, "put" | "append"> {
+  /**
+   * The calls that wait for those before them for the same key: reads too where a write in several steps would be
+   * seen half done; none where the server keeps calls apart and an aborted one goes on for long.
+   */
+  readonly inTurn: "all" | "writes" | "none";
   put(key: string, pieces: AsyncIterable<string>, options: PutOptions): Promise<{ readonly version: string }>;
   append(key: string, text: string, options?: CallOptions): Promise<void>;
 }
 
 /**
- * The driver of a medium: checks keys and texts, stops waiting when the caller aborts, and writes each key in the
- * order of the calls.
+ * The driver of a medium: checks keys and texts, stops waiting when the caller aborts, and keeps the order of the
+ * calls for a key, even after one was aborted.
  */
 export function checkedDriver(medium: Medium): StorageDriver {
   const inOrder = createKeyedMutex();
-  const read = async <T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
+  const call = async <T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
     checkKey(key);
     refuseAborted(signal);
     return abortable(work(), signal);
   };
-  const write = <T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
-    const inTurn = async (): Promise<T> => {
+  const callInTurn: typeof call = (key, work, signal) => {
+    const turn = async () => {
       refuseAborted(signal);
       return work();
     };
-    return read(key, () => inOrder(key, inTurn), signal);
+    return call(key, () => inOrder(key, turn), signal);
   };
+  const write = medium.inTurn === "none" ? call : callInTurn;
+  const read = medium.inTurn === "all" ? callInTurn : call;
   const { entries, purge, leases, outbox } = medium;
   return {
     location: medium.location,
-    get: (key, call) => read(key, () => medium.get(key, call), call?.signal),
-    version: (key, call) => read(key, () => medium.version(key, call), call?.signal),
+    get: (key, options) => read(key, () => medium.get(key, options), options?.signal),
+    version: (key, options) => read(key, () => medium.version(key, options), options?.signal),
     async *stream(key) {
-      checkKey(key);
+      await read(key, async () => undefined);
       yield* medium.stream(key);
     },
-    put: (key, value, call = {}) =>
-      write(key, () => medium.put(key, checkedPieces(value, key), call), call.signal),
-    append: (key, records, call) =>
-      write(key, async () => medium.append(key, recordsText(records, key), call), call?.signal),
-    delete: (key, call) => write(key, () => medium.delete(key, call), call?.signal),
-    async list(prefix, call) {
+    put: (key, value, options = {}) =>
+      write(key, () => medium.put(key, checkedPieces(value, key), options), options.signal),
+    append: (key, records, options) =>
+      write(key, async () => medium.append(key, recordsText(records, key), options), options?.signal),
+    delete: (key, options) => write(key, () => medium.delete(key, options), options?.signal),
+    async list(prefix, options) {
       checkPrefix(prefix);
-      refuseAborted(call?.signal);
-      return abortable(medium.list(prefix, call), call?.signal);
+      refuseAborted(options?.signal);
+      return abortable(medium.list(prefix, options), options?.signal);
     },
     entries:
       entries &&

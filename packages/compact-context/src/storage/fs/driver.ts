@@ -58,6 +58,7 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
 
   return checkedDriver({
     location,
+    inTurn: "all",
     get: (key) => told(key, () => folders.find(key, readNewest)),
     version: (key) =>
       told(key, async () => ((await isMissing(root, key)) ? undefined : folders.find(key, readVersion))),

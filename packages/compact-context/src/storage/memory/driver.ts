@@ -17,6 +17,7 @@ export function createMemoryDriver(now: () => Date = platform.now): StorageDrive
 
   return checkedDriver({
     location: "memory",
+    inTurn: "writes",
     async get(key) {
       const stored = values.get(key);
       return stored && { value: stored.value, version: stored.version };

@@ -70,6 +70,7 @@ export function createPostgresDriver(options: PostgresDriverOptions = {}): Postg
   // An aborted statement keeps running until the server's statement timeout.
   const driver = checkedDriver({
     location,
+    inTurn: "none",
     get: (key) => readValue(run, key),
     version: (key) => readVersion(run, key),
     stream: (key) => streamValue(run, key),

@@ -62,6 +62,7 @@ export function createS3Driver(options: S3DriverOptions): StorageDriver {
 
   return checkedDriver({
     location,
+    inTurn: "all",
     get: (key, call) => get(bucket(call?.signal), key),
     async *stream(key) {
       yield* (await openValue(bucket(), key))?.pieces ?? [];
