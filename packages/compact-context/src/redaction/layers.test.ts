@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createMachine, findMatch } from "./custom-patterns.ts";
+import { createPatternSearch } from "./custom-patterns.ts";
 import { ALPHABETS, checksumOf, partsOf, tokenFormats } from "./formats.ts";
-import { compileProgram, parsePattern } from "./patterns.ts";
 import { createBlockRedactor } from "./private-keys.ts";
 import { createRedactor, redact, WITHHELD } from "./redactor.ts";
 
@@ -165,8 +164,7 @@ describe("custom patterns", () => {
     const text = fc.string({ unit: fc.constantFrom("a", "b", "c", "1", " ", "\n"), maxLength: 12 });
     fc.assert(
       fc.property(source, fc.constantFrom("", "i", "m", "s"), text, (pattern, flags, searched) => {
-        const machine = createMachine(compileProgram(parsePattern(pattern, flags)));
-        const found = findMatch(machine, searched, 0);
+        const found = createPatternSearch(pattern, flags)(searched, 0);
         const expected = new RegExp(pattern, flags).exec(searched);
         expect(found).toEqual(
           expected === null ? undefined : { start: expected.index, end: expected.index + expected[0].length },
@@ -194,8 +192,7 @@ describe("custom patterns", () => {
         text,
         fc.nat(8),
         (pattern, flags, searched, from) => {
-          const machine = createMachine(compileProgram(parsePattern(pattern, flags)), true);
-          const found = findMatch(machine, searched, from);
+          const found = createPatternSearch(pattern, flags)(searched, from);
           const engine = new RegExp(pattern, `${flags}g`);
           engine.lastIndex = from > 0 && (searched.codePointAt(from - 1) ?? 0) > 0xffff ? from + 1 : from;
           const expected = engine.exec(searched);
