@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Finding, findAround, joinFindings, replaceFindings } from "./finding.ts";
+import { findInLines } from "./lines.ts";
 import { findKeyValues, findKubernetesSecrets } from "./named.ts";
 import { findNear } from "./near.ts";
 import { findPlaces } from "./places.ts";
@@ -15,6 +16,7 @@ const FINDERS = [
   findKeyValues,
   findNear,
   findPlaces,
+  findInLines,
   findKubernetesSecrets,
 ];
 const LINE = "for (const item of list) console.log(item.name, 42); // nothing to see here\n";

@@ -11,6 +11,7 @@ import {
   type Span,
 } from "./finding.ts";
 import { mayHoldJsonLines, redactJson, redactJsonText } from "./json.ts";
+import { findInLines } from "./lines.ts";
 import { findKeyValues, findKubernetesSecrets } from "./named.ts";
 import { findNear } from "./near.ts";
 import { findPersonal } from "./personal.ts";
@@ -49,7 +50,14 @@ export const REDACTION_OFF_WARNING =
 export const WITHHELD = "<REDACTED:withheld>";
 
 /** Layers whose findings depend only on the nearby text. */
-const PLAIN: readonly Finder[] = [findTokens, findAnchoredTokens, findKeyValues, findNear, findPlaces];
+const PLAIN: readonly Finder[] = [
+  findTokens,
+  findAnchoredTokens,
+  findKeyValues,
+  findNear,
+  findPlaces,
+  findInLines,
+];
 const NEAR: readonly Finder[] = [...PLAIN, findEncoded];
 /** A text of a single word: it has no names or context. */
 const ONE_WORD = /^[\w./#-]+$/;
