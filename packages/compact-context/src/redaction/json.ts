@@ -53,20 +53,20 @@ function isPaired(word: unknown, value: unknown): boolean {
 const TOO_DEEP = "<REDACTED:too-deep>";
 const DEEPEST = 500;
 /** Fields that hold a secret if another field is present: JSON Web Keys (RFC 7518), Terraform's values. */
-const PARTS_BESIDE: Readonly<Record<string, readonly string[]>> = {
-  kty: ["d", "p", "q", "dp", "dq", "qi", "k"],
-  bcrypt_hash: ["result"],
-};
+const PARTS_BESIDE: ReadonlyMap<string, readonly string[]> = new Map([
+  ["kty", ["d", "p", "q", "dp", "dq", "qi", "k"]],
+  ["bcrypt_hash", ["result"]],
+]);
 
 /** How strings are redacted by content, and a callback for those redacted by name. */
 interface JsonReading {
   readonly redactText: (text: string) => string;
-  readonly onNamed?: () => void;
+  readonly onNamed?: (() => void) | undefined;
 }
 
 interface Walk extends JsonReading {
   /** Finds secrets split across two adjacent array items; undefined: they are not searched. */
-  readonly find?: Finder | undefined;
+  readonly find: Finder | undefined;
   /** The ancestors of the current value. */
   readonly above: Set<object>;
   readonly deepest: number;
@@ -114,7 +114,14 @@ export function redactJson(
   redactText: (text: string) => string,
   { deepest = DEEPEST, find }: { readonly deepest?: number; readonly find?: Finder } = {},
 ): unknown {
-  return walkValue(value, undefined, { redactText, find, above: new Set(), deepest, edits: [] });
+  return walkValue(value, undefined, {
+    redactText,
+    onNamed: undefined,
+    find,
+    above: new Set(),
+    deepest,
+    edits: [],
+  });
 }
 
 /**
@@ -124,7 +131,8 @@ export function redactJson(
 export function redactJsonText(text: string, reading: JsonReading): string | undefined {
   const tree = isJson(text) ? readTree(text) : undefined;
   if (tree === undefined) return undefined;
-  const walk: Walk = { ...reading, above: new Set(), deepest: DEEPEST, edits: [] };
+  const { redactText, onNamed } = reading;
+  const walk: Walk = { redactText, onNamed, find: undefined, above: new Set(), deepest: DEEPEST, edits: [] };
   walkValue(tree, undefined, walk);
   const pieces: string[] = [];
   let copied = 0;
@@ -143,6 +151,7 @@ function walkValue(value: unknown, name: string | undefined, walk: Walk): unknow
   }
   if (typeof plain === "number") return isNumericPassword(plain, name) ? taken(value, REDACTED, walk) : value;
   if (typeof value !== "object" || value === null || ArrayBuffer.isView(value)) return value;
+  if (value instanceof Fields) return walkFields(value.entries, name, walk);
   if (walk.above.has(value)) return "<CIRCULAR>";
   if (walk.above.size >= walk.deepest) return TOO_DEEP;
   walk.above.add(value);
@@ -170,7 +179,6 @@ function isNumericPassword(value: number, name: string | undefined): boolean {
 }
 
 function walkObject(value: object, name: string | undefined, walk: Walk): unknown {
-  if (value instanceof Fields) return walkFields(value.entries, name, walk);
   if ("toJSON" in value && typeof value.toJSON === "function") {
     const plain: unknown = value.toJSON(name ?? "");
     const walked = walkValue(plain, name, walk);
@@ -199,7 +207,7 @@ function walkArray(value: readonly unknown[], name: string | undefined, walk: Wa
 function walkFields(entries: Entries, name: string | undefined, walk: Walk): Entries {
   const keys = entries.map(([key]) => plainOf(key) as string);
   const given = keys.some(isNamedValue) ? nameGiven(entries) : undefined;
-  const parts = Object.keys(PARTS_BESIDE).flatMap((mark) => (keys.includes(mark) ? PARTS_BESIDE[mark] : []));
+  const parts = keys.flatMap((key) => PARTS_BESIDE.get(key) ?? []);
   return entries.map(([key, value], index) => {
     const own = keys[index] as string;
     const shownKey = changed(key, walk.redactText(own), walk);
