@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Finding, findAround, joinFindings, replaceFindings } from "./finding.ts";
-import { findInLines } from "./lines.ts";
-import { findKeyValues, findKubernetesSecrets } from "./named.ts";
-import { findNear } from "./near.ts";
+import { findInLines, findKubernetesSecrets } from "./lines.ts";
+import { findKeyValues, findNear } from "./named.ts";
 import { findPlaces } from "./places.ts";
 import { findPrivateKeys } from "./private-keys.ts";
 import { redact } from "./redactor.ts";

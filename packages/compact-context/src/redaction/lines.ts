@@ -1,6 +1,5 @@
 import type { Finding } from "./finding.ts";
-import { hasSecretName, isSecretName, SECRET_NAME } from "./lexicon.ts";
-import { isGiven } from "./values.ts";
+import { hasSecretName, isGiven, isSecretName, SECRET_NAME } from "./values.ts";
 
 // Values identified by another line: the command or label above them, the heading of their column.
 
@@ -164,4 +163,39 @@ function* findInserted(text: string): Generator<Finding> {
   if (text.search(INSERTED) < 0) return;
   for (const { 1: names = "", 2: values = "", indices } of text.matchAll(INSERTED))
     yield* givenCells(values, values.split(","), names.split(",").map(bare), indices?.[2]?.[0] ?? 0);
+}
+
+const MANIFEST_KIND = /^\s{0,20}kind:\s*["']?Secret\b/;
+const BLOCK = /^(\s{0,20})(?:data|stringData):\s*$/;
+const ENTRY =
+  /^(?!\s*(?:[\w.-]*user(?:name)?|login|host|port):)(\s{1,40}[\w.-]{1,128}:[ \t]{1,8}["']?)([^\s"'{}|>#<][^\s"']{3,8191})/i;
+
+/** The values of `data` and `stringData` in YAML manifests of kind Secret. */
+export function* findKubernetesSecrets(text: string): Generator<Finding> {
+  if (!/\bkind:[ \t]{0,4}["']?Secret\b/.test(text)) return;
+  let offset = 0;
+  let indent: number | undefined;
+  /** The indentation of the entries; more deeply nested text is not an entry. */
+  let entries: number | undefined;
+  for (const { line, isSecret } of linesOfManifests(text)) {
+    const depth = line.search(/\S/);
+    if (indent !== undefined && depth >= 0 && depth <= indent) indent = entries = undefined;
+    else if (indent !== undefined && depth >= 0) entries ??= depth;
+    const [, name = "", value = ""] = (depth === entries && ENTRY.exec(line)) || [];
+    if (value !== "") {
+      const start = offset + name.length;
+      yield { start, end: start + value.length, kind: "kubernetes-secret" };
+    }
+    if (isSecret) indent ??= BLOCK.exec(line)?.[1]?.length;
+    offset += line.length + 1;
+  }
+}
+
+/** Every line, and whether its manifest (between `---` separators) is a Secret. */
+function linesOfManifests(text: string): { line: string; isSecret: boolean }[] {
+  return text.split(/\n(?=---)/).flatMap((manifest) => {
+    const lines = manifest.split("\n");
+    const isSecret = lines.some((line) => MANIFEST_KIND.test(line));
+    return lines.map((line) => ({ line, isSecret }));
+  });
 }

@@ -1,6 +1,5 @@
-import type { Finder, Finding } from "./finding.ts";
+import { createPlaceFinder, type Finder, type Finding, type Place } from "./finding.ts";
 import { GIVES, OPENED, SPOKEN } from "./named.ts";
-import { createPlaceFinder, type Place } from "./place-finder.ts";
 import {
   isCode,
   isFilledIn,

@@ -11,9 +11,8 @@ import {
   type Span,
 } from "./finding.ts";
 import { mayHoldJsonLines, redactJson, redactJsonText } from "./json.ts";
-import { findInLines } from "./lines.ts";
-import { findKeyValues, findKubernetesSecrets } from "./named.ts";
-import { findNear } from "./near.ts";
+import { findInLines, findKubernetesSecrets } from "./lines.ts";
+import { findKeyValues, findNear } from "./named.ts";
 import { findPersonal } from "./personal.ts";
 import { findPlaces } from "./places.ts";
 import { findPrivateKeys } from "./private-keys.ts";
@@ -79,40 +78,17 @@ const LONG = 256;
 const HARMLESS = 4096;
 
 const BEGINNING = 24;
-const LONGEST_RUN = 65_536;
+/** Runs of the characters of both base64 alphabets; a longer one is read in parts. */
+const BASE64 = /[\w+/-]{24,65536}/g;
 const PRINTED = /^[\t\n\r\x20-\x7e]+$/;
-/** The characters of both base64 alphabets. */
-const IN_BASE64 = new Uint8Array(128);
-for (const character of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-")
-  IN_BASE64[character.charCodeAt(0)] = 1;
-
-const inBase64 = (text: string, at: number): boolean => {
-  const code = text.charCodeAt(at);
-  return code < 128 && IN_BASE64[code] === 1;
-};
-
-/** Runs of at least 24 base64 characters; testing every 24th character finds all of them. */
-function* runsOfBase64(text: string): Generator<Span> {
-  let from = 0;
-  for (let probe = BEGINNING - 1; probe < text.length; probe += BEGINNING) {
-    if (!inBase64(text, probe)) continue;
-    let start = probe;
-    while (start > from && inBase64(text, start - 1)) start -= 1;
-    let end = probe + 1;
-    while (end < text.length && inBase64(text, end)) end += 1;
-    for (let at = start; end - at >= BEGINNING; at += LONGEST_RUN)
-      yield { start: at, end: Math.min(end, at + LONGEST_RUN) };
-    from = end;
-    probe = end;
-  }
-}
 
 /** Base64 runs whose decoded text contains a secret; decoding stops if the beginning is not text. */
 function* findEncoded(text: string): Generator<Finding> {
-  for (const { start, end } of runsOfBase64(text)) {
-    if (!PRINTED.test(decoded(text.slice(start, start + BEGINNING)))) continue;
-    const inner = decoded(text.slice(start, end));
+  for (const { 0: run, index: start } of text.matchAll(BASE64)) {
+    if (!PRINTED.test(decoded(run.slice(0, BEGINNING)))) continue;
+    const inner = decoded(run);
     if (!INNER.some((find) => !find(inner)[Symbol.iterator]().next().done)) continue;
+    const end = start + run.length;
     const padding = /^={0,2}/.exec(text.slice(end, end + 2))?.[0].length ?? 0;
     yield { start, end: end + padding, kind: "base64" };
   }

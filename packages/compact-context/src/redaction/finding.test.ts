@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { beginningsOf, createWordGate } from "./place-finder.ts";
+import { beginningsOf, createWordGate } from "./finding.ts";
 
 describe("what a pattern begins with", () => {
   it.each([
