@@ -1,7 +1,8 @@
 import type { Finding } from "./finding.ts";
 import { hasSecretName, isGiven, isSecretName, SECRET_NAME } from "./values.ts";
 
-// Values identified by another line: the command or label above them, the heading of their column.
+// Values identified by another line: the command or label above them, the heading of their column, the kind of
+// their manifest.
 
 /** A command after a shell or interpreter prompt. */
 const COMMAND = /^[^\n$#%>]{0,60}(?:[$#%]|>>>|PS [^\n>]{0,60}>)[ \t]{1,4}(?=\S)/;

@@ -41,7 +41,7 @@ const NAMED_ITSELF = new RegExp(
 );
 
 /** True for a UI label: a word for a secret, or text in a non-Latin script without digits. */
-export function isLabel(value: string): boolean {
+function isLabel(value: string): boolean {
   if (/[\u0400-\u9fff\uac00-\ud7af]/.test(value))
     return !/[a-z\d@#$%^&*=_]/i.test(value.replace(/\b(?:api|pin|id|wi-?fi|oauth|ssh|url)/gi, ""));
   return NAMED_ITSELF.test(value) || (/^\p{Lu}/u.test(value) && LABELS.test(value));
