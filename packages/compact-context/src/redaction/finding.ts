@@ -82,13 +82,10 @@ function linesAround(text: string, places: readonly Span[]): Span[] {
     const newline = text.indexOf("\n", place.end + REACH);
     const end = newline === -1 ? text.length : newline;
     if (last !== undefined && place.start - REACH <= last.end) last.end = end;
-    else parts.push({ start: lineStart(text, place.start - REACH), end });
+    else
+      parts.push({ start: place.start <= REACH ? 0 : text.lastIndexOf("\n", place.start - REACH) + 1, end });
   }
   return parts;
-}
-
-function lineStart(text: string, at: number): number {
-  return at <= 0 ? 0 : text.lastIndexOf("\n", at) + 1;
 }
 
 // Findings from a table of places.

@@ -64,9 +64,6 @@ const ONE_WORD = /^[\w./#-]+$/;
 const IN_WORD: readonly Finder[] = [findTokens, findAnchoredTokens, findEncoded];
 /** The layers for decoded base64. */
 const INNER: readonly Finder[] = [...PLAIN, findPrivateKeys];
-/** Layers that read a whole text from start to end, run before and after the others. */
-const FIRST: readonly Finder[] = [findPrivateKeys];
-const LAST: readonly Finder[] = [findKubernetesSecrets];
 const DEADLINE = 5000;
 /** A replacement can expose an adjacent secret. Two rounds suffice, except for hostile text. */
 const MOST_ROUNDS = 6;
@@ -124,27 +121,25 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
         maxDepth === undefined ? value : redactJson(value, asItIs, { deepest: maxDepth }),
     };
   }
-  const last = [...LAST, ...custom, ...(options.personal === true ? [findPersonal] : [])];
-  const finders = [...FIRST, ...NEAR, ...last];
+  // These, and the layer for private keys, read a text from start to end.
+  const last = [findKubernetesSecrets, ...custom, ...(options.personal === true ? [findPersonal] : [])];
+  const finders = [findPrivateKeys, ...NEAR, ...last];
   const search = createSearch(last, options);
   // An archived message holds each text twice, once in its provider's form. No cache with `onFinding`, which
   // must be called for each finding.
   const known = createLruMap<string>(options.onFinding === undefined ? KNOWN : 0);
   const harmless = new Set<string>();
-  const remember = (text: string, after: string): void => {
-    if (text.length >= LONG) known.set(text, after);
-    else if (after === text) {
-      if (harmless.size >= HARMLESS) harmless.clear();
-      harmless.add(text);
-    }
-  };
   const redactText = (text: string): string => {
     if (text.length < 4 || harmless.has(text)) return text;
-    const before = text.length < LONG ? undefined : known.get(text);
+    const before = known.get(text);
     if (before !== undefined) return before;
     try {
       const after = search(text);
-      remember(text, after);
+      if (text.length >= LONG) known.set(text, after);
+      else if (after === text) {
+        if (harmless.size >= HARMLESS) harmless.clear();
+        harmless.add(text);
+      }
       return after;
     } catch {
       return WITHHELD;
@@ -187,7 +182,7 @@ function createSearch(last: readonly Finder[], options: RedactorOptions): (text:
     const finders = ONE_WORD.test(text) ? IN_WORD : NEAR;
     const around = replaced && findAround(text, replaced, (part) => findBy(NEAR, part));
     const near = around ?? findBy(finders, text);
-    const found = joinFindings([...findBy(FIRST, text), ...near, ...findBy(last, text)]);
+    const found = joinFindings([...findBy([findPrivateKeys], text), ...near, ...findBy(last, text)]);
     for (const { kind } of found) onFinding?.(kind);
     const after = replaceFindings(text, found);
     searched.set(after, replacements(found));

@@ -356,7 +356,7 @@ const FEWEST_DIFFERENT = 5;
 function isToken(body: string, mark: string, begins: boolean): boolean {
   if (new Set(body.slice(0, 64)).size < FEWEST_DIFFERENT || SAYS_SO.test(body)) return false;
   if (mark === "#" && !(/\d/.test(body) && /[A-Za-z]/.test(body))) return false;
-  return begins || hasChecksum(body);
+  return begins || checksumOf(body.slice(0, -CHECK_LENGTH)) === body.slice(-CHECK_LENGTH);
 }
 
 /** An AWS access key id is not a secret if its label says that it is an id. */
@@ -387,11 +387,6 @@ export function checksumOf(entropy: string): string {
   let digits = "";
   for (; rest > 0; rest = Math.floor(rest / 62)) digits = BASE62.charAt(rest % 62) + digits;
   return digits.padStart(CHECK_LENGTH, "0");
-}
-
-/** True if the last six characters of a token's body are the checksum of the others. */
-function hasChecksum(body: string): boolean {
-  return checksumOf(body.slice(0, -CHECK_LENGTH)) === body.slice(-CHECK_LENGTH);
 }
 
 const ANCHORED_TOKENS = ANCHORED.trim()
