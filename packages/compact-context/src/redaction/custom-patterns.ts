@@ -1,6 +1,5 @@
 import { CompactError, kindOf, requireList } from "../errors.ts";
-import { type Finding, REDACTED } from "./finding.ts";
-import { compileProgram, parsePattern, readsCodePoints, type Step } from "./patterns.ts";
+import { type Finding, REDACTED, type Span } from "./finding.ts";
 
 /** Text is searched in pieces of this many characters; a longer match becomes two findings. */
 const PIECE = 32_768;
@@ -17,19 +16,19 @@ export function compilePatterns(patterns: readonly (string | RegExp)[]): (text: 
     "redaction.patterns",
     "Pass the regular expressions as a list, also where it is one.",
   );
-  const machines = patterns.map(compilePattern);
+  const searches = patterns.map(compilePattern);
   return function* (text) {
-    if (machines.length === 0) return;
+    if (searches.length === 0) return;
     for (const [start, end] of pieces(text)) {
       const piece = start === 0 && end === text.length ? text : text.slice(start, end);
-      for (const machine of machines) yield* matchesOf(machine, piece, start);
+      for (const search of searches) yield* matchesOf(search, piece, start);
     }
   };
 }
 
-function* matchesOf(machine: Machine, piece: string, offset: number): Generator<Finding> {
+function* matchesOf(search: PatternSearch, piece: string, offset: number): Generator<Finding> {
   for (let from = 0; from <= piece.length; ) {
-    const match = findMatch(machine, piece, from);
+    const match = search(piece, from);
     if (match === undefined) return;
     from = Math.max(match.end, from + 1, match.start + 1);
     if (match.end > match.start && !isRedacted(piece, match)) {
@@ -39,38 +38,55 @@ function* matchesOf(machine: Machine, piece: string, offset: number): Generator<
 }
 
 /** True inside the replacement that an earlier round or another redactor inserted. */
-function isRedacted(text: string, { start, end }: { readonly start: number; readonly end: number }): boolean {
+function isRedacted(text: string, { start, end }: Span): boolean {
   const from = Math.max(0, start - REDACTED.length);
   const at = text.slice(from, start + REDACTED.length).lastIndexOf(REDACTED, start - from);
   return at !== -1 && end <= from + at + REDACTED.length;
 }
 
-function compilePattern(pattern: string | RegExp, index: number): Machine {
+function compilePattern(pattern: string | RegExp, index: number): PatternSearch {
   const place = `redaction.patterns[${index}]`;
-  const { source, flags } = readPattern(pattern, place);
-  if (repeatsRepetition(source)) {
-    throw new CompactError("InvalidConfig", `${place} repeats a group that holds a repetition`, {
-      place,
-      hint: "Such a pattern can take for ever on some texts: write it without a + or * inside a repeated group.",
-    });
+  const refuse = (fault: string, hint: string, cause?: unknown): never => {
+    throw new CompactError("InvalidConfig", `${place} ${fault}`, { place, hint, cause });
+  };
+  if (typeof pattern !== "string" && !(pattern instanceof RegExp)) {
+    return refuse(
+      `must be text or a RegExp, not ${kindOf(pattern)}`,
+      "Write the regular expression as text, such as 'ticket-\\d+'.",
+    );
+  }
+  const { source, flags } = typeof pattern === "string" ? readPattern(pattern) : pattern;
+  const unknown = [...flags].find((flag) => !`${FLAGS}dgy`.includes(flag));
+  if (unknown !== undefined) {
+    return refuse(
+      `has the flag ${unknown}, which is not known`,
+      `Use flags of ${[...FLAGS].join(", ")}; (?i) or /…/i ignores case.`,
+    );
+  }
+  const matching = [...FLAGS].filter((flag) => flags.includes(flag)).join("");
+  try {
+    new RegExp(source, matching);
+  } catch (cause) {
+    return refuse(
+      "is no valid regular expression",
+      "Write it as JavaScript would: new RegExp(pattern, 'g') must accept it. (?i) may stand at its beginning.",
+      cause,
+    );
   }
   try {
-    new RegExp(source, flags);
+    return createPatternSearch(source, matching);
   } catch (cause) {
-    throw new CompactError("InvalidConfig", `${place} is no valid regular expression`, {
-      place,
-      hint: "Write it as JavaScript would: new RegExp(pattern, 'g') must accept it. (?i) may stand at its beginning.",
+    if (cause === NESTED) {
+      return refuse(
+        "repeats a group that holds a repetition",
+        "Such a pattern can take for ever on some texts: write it without a + or * inside a repeated group.",
+      );
+    }
+    return refuse(
+      "cannot be matched in linear time",
+      "Write it without lookahead, lookbehind, references to groups and very large counts.",
       cause,
-    });
-  }
-  try {
-    return createMachine(compileProgram(parsePattern(source, flags)), readsCodePoints(flags));
-  } catch (cause) {
-    throw new CompactError("InvalidConfig", `${place} cannot be matched in linear time`, {
-      place,
-      hint: "Write it without lookahead, lookbehind, references to groups and very large counts.",
-      cause,
-    });
+    );
   }
 }
 
@@ -82,47 +98,10 @@ const INLINE_FLAGS = /^\(\?([a-zA-Z]+)\)/;
 const LITERAL = /^\/((?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)\/([a-zA-Z]*)$/;
 
 /** A pattern's expression without delimiters, and its flags. */
-function readPattern(
-  pattern: string | RegExp,
-  place: string,
-): { readonly source: string; readonly flags: string } {
-  if (typeof pattern !== "string" && !(pattern instanceof RegExp)) {
-    throw new CompactError("InvalidConfig", `${place} must be text or a RegExp, not ${kindOf(pattern)}`, {
-      place,
-      hint: "Write the regular expression as text, such as 'ticket-\\d+'.",
-    });
-  }
-  if (typeof pattern !== "string") return { source: pattern.source, flags: onlyMatching(pattern.flags) };
-  const literal = LITERAL.exec(pattern);
-  const [, body = pattern, outer = ""] = literal ?? [];
-  const inline = INLINE_FLAGS.exec(body);
-  const flags = outer + (inline?.[1] ?? "");
-  const unknown = [...flags].find((flag) => !`${FLAGS}dgy`.includes(flag));
-  if (unknown !== undefined) {
-    throw new CompactError("InvalidConfig", `${place} has the flag ${unknown}, which is not known`, {
-      place,
-      hint: `Use flags of ${[...FLAGS].join(", ")}; (?i) or /…/i ignores case.`,
-    });
-  }
-  return { source: body.slice(inline?.[0].length ?? 0), flags: onlyMatching(flags) };
-}
-
-/** The flags that affect what matches, without duplicates. */
-function onlyMatching(flags: string): string {
-  return [...FLAGS].filter((flag) => flags.includes(flag)).join("");
-}
-
-/** True for `(a+)*` and similar: an unbounded repetition inside a group with unbounded repetition. */
-function repeatsRepetition(source: string): boolean {
-  let rest = source.replace(/\\./g, "_").replace(/\[[^\]]*\]/g, "_");
-  for (;;) {
-    const group = /\(([^()]*)\)/.exec(rest);
-    if (group === null) return false;
-    const after = rest.slice(group.index + group[0].length);
-    const repeats = /[*+∞]|\{\d+,\}/.test(group[1] ?? "");
-    if (repeats && /^(?:[*+]|\{\d+,\})/.test(after)) return true;
-    rest = rest.slice(0, group.index) + (repeats ? "∞" : "_") + after;
-  }
+function readPattern(pattern: string): { readonly source: string; readonly flags: string } {
+  const [, body = pattern, outer = ""] = LITERAL.exec(pattern) ?? [];
+  const [inline = "", inner = ""] = INLINE_FLAGS.exec(body) ?? [];
+  return { source: body.slice(inline.length), flags: outer + inner };
 }
 
 function* pieces(text: string): Generator<[number, number]> {
@@ -134,170 +113,230 @@ function* pieces(text: string): Generator<[number, number]> {
   }
 }
 
-/** Active NFA states in order of priority, each with the start of its match. */
-interface Threads {
-  readonly steps: Int32Array;
-  readonly starts: Int32Array;
-  length: number;
-}
+/** The first match at or after a position. */
+type PatternSearch = (text: string, from: number) => Span | undefined;
 
-/** A compiled pattern with its search buffers; supports one search at a time. */
-export interface Machine {
-  readonly program: readonly Step[];
-  /** True: reads code points. False: reads code units. */
-  readonly codePoints: boolean;
-  /** Codes below 128 that can start a match; undefined if a match can be empty or start with an assertion. */
-  readonly beginnings: Uint8Array | undefined;
-  /** By step: the stamp of the position where it was last reached. */
-  readonly seen: Float64Array;
-  /** Offset that distinguishes the stamps of the next search from those of earlier ones. */
-  stamp: number;
-  readonly buffers: readonly [Threads, Threads];
+type CharacterTest = (code: number) => boolean;
+
+/** A step of a compiled pattern: reads a character, continues elsewhere, or ends the match if it does neither. */
+interface Step {
+  readonly test: CharacterTest | undefined;
+  /** Steps that follow without reading, relative to this one, so that steps can be copied; the preferred one last. */
+  readonly next: readonly number[] | undefined;
+  /** Where `next` applies; undefined: everywhere. */
+  readonly holds: ((text: string, at: number) => boolean) | undefined;
 }
 
 const ASCII = 128;
 
-export function createMachine(program: readonly Step[], codePoints = false): Machine {
-  const size = program.length;
-  return {
-    program,
-    codePoints,
-    beginnings: beginningsOf(program),
-    seen: new Float64Array(size),
-    stamp: 1,
-    buffers: [newThreads(size), newThreads(size)],
+/** A step that reads or ends, and the start of its match. */
+interface Thread {
+  readonly step: number;
+  readonly start: number;
+}
+
+/**
+ * Finds the same match as a backtracking engine by simulating all alternatives in parallel (Thompson 1968,
+ * Pike's VM). Time is at most the text's length times the pattern's. Throws for a pattern that needs more.
+ */
+export function createPatternSearch(source: string, flags: string): PatternSearch {
+  const codePoints = /[uv]/.test(flags);
+  const program = [...compile(source, flags, codePoints), stepOf({})];
+  const beginnings = beginningsOf(program);
+  /** By step: the stamp of the position where it was last reached. */
+  const seen = new Float64Array(program.length);
+  let stamp = 1;
+
+  const codeAt = (text: string, at: number): number =>
+    (codePoints ? text.codePointAt(at) : text.charCodeAt(at)) || 0;
+  const widthAt = (text: string, at: number): number => (codeAt(text, at) > 0xffff ? 2 : 1);
+  const nextBeginning = (text: string, from: number): number => {
+    if (beginnings === undefined) return from;
+    let at = from;
+    while (at < text.length && text.charCodeAt(at) < ASCII && beginnings[text.charCodeAt(at)] === 0) at += 1;
+    return at;
+  };
+  /** Adds a step, or every step that follows it without reading; each one once per position. */
+  const follow = (threads: Thread[], { step: first, start }: Thread, text: string, at: number): void => {
+    const open = [first];
+    for (let step = open.pop(); step !== undefined; step = open.pop()) {
+      if (seen[step] === stamp + at) continue;
+      seen[step] = stamp + at;
+      const { next, holds } = program[step] as Step;
+      if (next === undefined) threads.push({ step, start });
+      else if (holds?.(text, at) !== false) for (const by of next) open.push(step + by);
+    }
+  };
+  /** Moves threads over the character at `at`, in order of priority, up to one whose match ends here. */
+  const advance = (threads: readonly Thread[], text: string, at: number, behind: number) => {
+    const moved: Thread[] = [];
+    const code = codeAt(text, at);
+    for (const { step, start } of threads) {
+      const { test } = program[step] as Step;
+      if (test === undefined) return { moved, found: { start, end: at } };
+      if (at < text.length && test(code)) follow(moved, { step: step + 1, start }, text, behind);
+    }
+    return { moved, found: undefined };
+  };
+
+  return (text, from) => {
+    stamp += text.length + 2;
+    let threads: Thread[] = [];
+    let found: Span | undefined;
+    // Not between the two halves of a surrogate pair
+    let at = from === 0 ? 0 : from - 1 + widthAt(text, from - 1);
+    while (at <= text.length && (threads.length > 0 || found === undefined)) {
+      if (threads.length === 0) at = nextBeginning(text, at);
+      if (found === undefined) follow(threads, { step: 0, start: at }, text, at);
+      const behind = at + widthAt(text, at);
+      const advanced = advance(threads, text, at, behind);
+      threads = advanced.moved;
+      found = advanced.found ?? found;
+      at = behind;
+    }
+    return found;
   };
 }
 
-/**
- * The first match at or after `from`, the same one that a backtracking engine finds, by simulating all
- * threads in parallel (Thompson 1968, Pike's VM). Time is at most the text's length times the pattern's.
- */
-export function findMatch(
-  machine: Machine,
-  text: string,
-  from: number,
-): { start: number; end: number } | undefined {
-  let [now, next] = machine.buffers;
-  now.length = 0;
-  machine.stamp += text.length + 2;
-  let found: { start: number; end: number } | undefined;
-  const begin = machine.codePoints && isSecondHalf(text, from) ? from + 1 : from;
-  for (let at = begin; at <= text.length; at += widthAt(machine, text, at)) {
-    if (now.length === 0 && found !== undefined) return found;
-    if (now.length === 0) at = nextBeginning(machine, text, at);
-    if (found === undefined) follow(machine, now, { step: 0, start: at, text, at });
-    next.length = 0;
-    const start = advance(machine, { now, next, text, at });
-    if (start !== undefined) found = { start, end: at };
-    [now, next] = [next, now];
-  }
-  return found;
-}
-
-interface Stride {
-  readonly now: Threads;
-  readonly next: Threads;
-  readonly text: string;
-  readonly at: number;
-}
-
-/**
- * Advances every thread over the character at `at`. If the best thread matches here, returns the start of its
- * match and drops threads of lower priority.
- */
-function advance(machine: Machine, { now, next, text, at }: Stride): number | undefined {
-  const code = codeAt(machine, text, at);
-  const behind = at + widthAt(machine, text, at);
-  for (let index = 0; index < now.length; index++) {
-    const step = now.steps[index] ?? 0;
-    const start = now.starts[index] ?? 0;
-    const instruction = machine.program[step];
-    if (instruction?.op === "match") return start;
-    if (code >= 0 && instruction?.op === "char" && instruction.test(code))
-      follow(machine, next, { step: step + 1, start, text, at: behind });
-  }
-  return undefined;
-}
-
-/** The character at `at`; -1 at the end of the text. */
-function codeAt({ codePoints }: Machine, text: string, at: number): number {
-  if (at >= text.length) return -1;
-  return codePoints ? (text.codePointAt(at) ?? -1) : text.charCodeAt(at);
-}
-
-function widthAt(machine: Machine, text: string, at: number): number {
-  return machine.codePoints && codeAt(machine, text, at) > 0xffff ? 2 : 1;
-}
-
-/** True between the two halves of a surrogate pair. */
-function isSecondHalf(text: string, at: number): boolean {
-  return at > 0 && (text.codePointAt(at - 1) ?? 0) > 0xffff;
-}
-
-function nextBeginning({ beginnings }: Machine, text: string, from: number): number {
-  if (beginnings === undefined) return from;
-  for (let at = from; at < text.length; at++) {
-    const code = text.charCodeAt(at);
-    if (code >= ASCII || beginnings[code] === 1) return at;
-  }
-  return text.length;
-}
-
-interface Way {
-  readonly step: number;
-  readonly start: number;
-  readonly text: string;
-  readonly at: number;
-}
-
-/** Adds a thread and every step reachable without reading a character; each step once per position. */
-function follow(machine: Machine, threads: Threads, way: Way): void {
-  const open = [way.step];
-  for (let step = open.pop(); step !== undefined; step = open.pop()) {
-    if (machine.seen[step] === machine.stamp + way.at) continue;
-    machine.seen[step] = machine.stamp + way.at;
-    const instruction = machine.program[step];
-    if (instruction?.op === "char" || instruction?.op === "match") {
-      threads.steps[threads.length] = step;
-      threads.starts[threads.length] = way.start;
-      threads.length += 1;
-    } else open.push(...reached(instruction, step, (holds) => holds(way.text, way.at)));
-  }
-}
-
-type Assertion = (text: string, at: number) => boolean;
-
-/** The steps reachable from a step without reading a character, the preferred one last. */
-function reached(
-  instruction: Step | undefined,
-  step: number,
-  isTrue: (holds: Assertion) => boolean,
-): number[] {
-  if (instruction?.op === "jump") return [instruction.to];
-  if (instruction?.op === "split") return [instruction.second, instruction.first];
-  return instruction?.op === "assert" && isTrue(instruction.holds) ? [step + 1] : [];
-}
-
+/** Codes below 128 that can start a match; undefined if a match can be empty. */
 function beginningsOf(program: readonly Step[]): Uint8Array | undefined {
   const codes = new Uint8Array(ASCII);
-  const seen = new Set<number>();
-  const open = [0];
-  for (let step = open.pop(); step !== undefined; step = open.pop()) {
-    if (seen.has(step)) continue;
-    seen.add(step);
-    const instruction = program[step];
-    if (instruction?.op === "match") return undefined;
-    if (instruction?.op === "char") markAll(codes, instruction.test);
-    else open.push(...reached(instruction, step, () => true));
+  const open = new Set([0]);
+  for (const step of open) {
+    const { test, next } = program[step] as Step;
+    if (test === undefined && next === undefined) return undefined;
+    for (const by of next ?? []) open.add(step + by);
+    for (let code = 0; code < ASCII; code++) if (test?.(code)) codes[code] = 1;
   }
   return codes;
 }
 
-function markAll(codes: Uint8Array, test: (code: number) => boolean): void {
-  for (let code = 0; code < ASCII; code++) if (test(code)) codes[code] = 1;
+const stepOf = ({ test, next, holds }: Partial<Step>): Step => ({ test, next, holds });
+
+const ASSERTION = /\^|\$|\\b|\\B/y;
+const CLASS = /\[(?:\\[\s\S]|[^\]\\])*\]/y;
+const ESCAPE = /\\(?:u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[A-Za-z]|[pP]\{[^}]*\}|[\s\S])/y;
+const REPETITION = /(?:[*+?]|\{(\d+)(?:(,)(\d+)?)?\})(\?)?/y;
+const GROUP = /\((?:\?:|\?<(?![=!])[^>]*>)?/y;
+const LONGEST_PROGRAM = 1000;
+/** Thrown for `(a+)*` and similar: an unbounded repetition of a group that contains one. */
+const NESTED = new RangeError("it repeats a repetition");
+
+/** Steps of a part of a pattern, and whether it contains an unbounded repetition. */
+interface Part {
+  readonly steps: readonly Step[];
+  readonly unbounded: boolean;
 }
 
-function newThreads(size: number): Threads {
-  return { steps: new Int32Array(size), starts: new Int32Array(size), length: 0 };
+/**
+ * Compiles a pattern that V8 accepts. Throws `RangeError` for constructs without linear-time matching
+ * (lookahead, lookbehind and backreferences) and for counted repetitions that expand beyond 1,000 steps.
+ */
+function compile(source: string, flags: string, codePoints: boolean): readonly Step[] {
+  let at = 0;
+  const take = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at;
+    const match = pattern.exec(source);
+    at += match?.[0].length ?? 0;
+    return match;
+  };
+  const readEither = (): Part => {
+    const first = readSequence();
+    if (source[at] !== "|") return first;
+    at += 1;
+    const second = readEither();
+    return {
+      steps: [
+        stepOf({ next: [first.steps.length + 2, 1] }),
+        ...first.steps,
+        stepOf({ next: [second.steps.length + 1] }),
+        ...second.steps,
+      ],
+      unbounded: first.unbounded || second.unbounded,
+    };
+  };
+  const readSequence = (): Part => {
+    const steps: Step[] = [];
+    let unbounded = false;
+    while (at < source.length && source[at] !== "|" && source[at] !== ")") {
+      const part = readRepeated();
+      steps.push(...part.steps);
+      unbounded ||= part.unbounded;
+      checkLength(steps.length);
+    }
+    return { steps, unbounded };
+  };
+  const readRepeated = (): Part => {
+    const part = readItem();
+    const sign = take(REPETITION);
+    if (sign === null) return part;
+    const [whole, least = whole[0] === "+" ? "1" : "0", comma, most, lazy] = sign;
+    const isCount = whole.startsWith("{");
+    const limit = isCount ? (comma === undefined ? least : most) : whole[0] === "?" ? "1" : undefined;
+    return repeated(part, Number(least), limit === undefined ? undefined : Number(limit), lazy === "?");
+  };
+  const readItem = (): Part => {
+    const assertion = take(ASSERTION)?.[0];
+    if (assertion !== undefined) {
+      return { steps: [stepOf({ next: [1], holds: assertionOf(assertion, flags) })], unbounded: false };
+    }
+    if (source[at] === "(") return readGroup();
+    const atom = (take(CLASS) ?? take(ESCAPE))?.[0] ?? takeCharacter();
+    if (/^\\(?:[1-9]|k<)/.test(atom) || (atom === "\\k" && source[at] === "<"))
+      throw new RangeError("it refers to a group (\\1)");
+    return { steps: [stepOf({ test: testOf(atom, flags) })], unbounded: false };
+  };
+  const takeCharacter = (): string => {
+    const character = codePoints ? String.fromCodePoint(source.codePointAt(at) ?? 0) : source.charAt(at);
+    at += character.length;
+    return character;
+  };
+  const readGroup = (): Part => {
+    if (take(GROUP)?.[0] === "(" && source[at] === "?")
+      throw new RangeError("it looks ahead or behind: (?= (?! (?<= (?<!");
+    const inner = readEither();
+    at += 1;
+    return inner;
+  };
+  return readEither().steps;
+}
+
+function checkLength(steps: number): void {
+  if (steps > LONGEST_PROGRAM) throw new RangeError("it repeats too much to be searched for");
+}
+
+function repeated({ steps, unbounded }: Part, least: number, most: number | undefined, lazy: boolean): Part {
+  if (most === undefined && unbounded) throw NESTED;
+  const size = steps.length;
+  checkLength(least * Math.max(size, 1));
+  const choice = (skip: number): Step => stepOf({ next: lazy ? [1, skip] : [skip, 1] });
+  const all = Array.from({ length: least }, () => steps).flat();
+  if (most === undefined) {
+    return { steps: [...all, choice(size + 2), ...steps, stepOf({ next: [-size - 1] })], unbounded: true };
+  }
+  const optional = most - least;
+  checkLength(optional * (size + 1));
+  for (let left = optional; left > 0; left--) all.push(choice(left * (size + 1)), ...steps);
+  return { steps: all, unbounded };
+}
+
+/** Uses V8 itself to test whether a character matches an atom; results are cached per character. */
+function testOf(atom: string, flags: string): CharacterTest {
+  const source = /^[[\\.]/.test(atom) ? atom : atom.replace(/[$()*+?.{}|^/\]]/, "\\$&");
+  const pattern = new RegExp(`^(?:${source})$`, flags.replace("m", ""));
+  const known = new Map<number, boolean>();
+  return (code) => {
+    const fits = known.get(code) ?? pattern.test(String.fromCodePoint(code));
+    known.set(code, fits);
+    return fits;
+  };
+}
+
+function assertionOf(sign: string, flags: string): NonNullable<Step["holds"]> {
+  const isEdge = (text: string, at: number): boolean =>
+    at < 0 || at >= text.length || (flags.includes("m") && /[\n\r\u2028\u2029]/.test(text.charAt(at)));
+  if (sign === "^") return (text, at) => isEdge(text, at - 1);
+  if (sign === "$") return isEdge;
+  const isWord = (text: string, at: number): boolean => /\w/.test(text.charAt(at));
+  return (text, at) => (isWord(text, at - 1) !== isWord(text, at)) === (sign === "\\b");
 }

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Finding, findAround, joinFindings, replaceFindings } from "./finding.ts";
-import { findKeyValues, findKubernetesSecrets } from "./named.ts";
-import { findNear } from "./near.ts";
+import { findInLines, findKubernetesSecrets } from "./lines.ts";
+import { findKeyValues, findNear } from "./named.ts";
 import { findPlaces } from "./places.ts";
 import { findPrivateKeys } from "./private-keys.ts";
 import { redact } from "./redactor.ts";
@@ -15,6 +15,7 @@ const FINDERS = [
   findKeyValues,
   findNear,
   findPlaces,
+  findInLines,
   findKubernetesSecrets,
 ];
 const LINE = "for (const item of list) console.log(item.name, 42); // nothing to see here\n";

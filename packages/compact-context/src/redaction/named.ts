@@ -1,15 +1,23 @@
 import type { Finding, Span } from "./finding.ts";
-import { isPasswordWord, PASSWORD_WORDS, SECRET_NAME } from "./lexicon.ts";
 import {
+  HINT,
   isBareSecret,
   isExpression,
   isFilledIn,
   isGiven,
+  isHintedAt,
   isMixed,
+  isPasswordWord,
   isQuotedSecret,
+  isShuffled,
   isSpoken,
   isStandIn,
   isToldApart,
+  isWords,
+  KEY_WORDS,
+  looksGenerated,
+  PASSWORD_WORDS,
+  SECRET_NAME,
   type ValueContext,
 } from "./values.ts";
 
@@ -23,9 +31,9 @@ const COLOUR = raw`(?:\u001b\[[\d;]{0,8}m)?`;
 /** A YAML tag that is not a reference, or the header of a block scalar whose first line is the value. */
 const YAML = raw`(?:!!?(?!(?:Ref|Sub|GetAtt|ImportValue|vault)\b)\w{1,12}[ \t]{1,4})?(?:[>|][+-]?[ \t]{0,4}\r?\n[ \t]{1,40})?`;
 /** Assignment operators between name and value, with the punctuation that can surround them. */
-export const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?(?: \(\w[\w ,-]{0,24}\))?\*{0,2}${COLOUR}([ \t]{0,40}|\r?\n(?==> ))(=>|:=|:-|\?{1,2}=|\|\|=|={1,3}|<-|:(?![:/?]))\*{0,2}${COLOUR}([ \t]{0,40})(?:&quot;)?${YAML}`;
+const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?(?: \(\w[\w ,-]{0,24}\))?\*{0,2}${COLOUR}([ \t]{0,40}|\r?\n(?==> ))(=>|:=|:-|\?{1,2}=|\|\|=|={1,3}|<-|:(?![:/?]))\*{0,2}${COLOUR}([ \t]{0,40})(?:&quot;)?${YAML}`;
 /** A type between name and value, as in `token: string = "…"`, `var token string = "…"`. */
-export const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?\w{3,20})`;
+const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?\w{3,20})`;
 export const GIVES =
   "[:：→]|\\?(?= )|->|=>|—|–|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|ist|war|lautet|jetzt|est|c['’]est|es|era|é|è|är|er|naar|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|成|は|が|는|은|를";
 export const OPENED: string = raw`["'\x60*«»“„「『]{0,3}[ \t]?`;
@@ -188,7 +196,7 @@ const HASHES =
   /(?:checksum|commit|fingerprint|digest|hash|revision|sha\d*(?:sum)?)(?:e?s)?["']?:?\s*[{[]?\s*$/i;
 
 /** True for a hash under a heading that announces hashes, such as `SPEC CHECKSUMS:`. */
-export function isUnderHashes(text: string, { start, end }: Span): boolean {
+function isUnderHashes(text: string, { start, end }: Span): boolean {
   if (!/^[\da-f]{32,128}$/i.test(text.slice(start, end))) return false;
   const above = text.slice(Math.max(0, start - 4000), start).split("\n");
   const depth = (above.pop() ?? "").search(/\S/);
@@ -319,37 +327,132 @@ function matchAt(pattern: RegExp, text: string, index: number): string | undefin
   return pattern.exec(text)?.[0];
 }
 
-const MANIFEST_KIND = /^\s{0,20}kind:\s*["']?Secret\b/;
-const BLOCK = /^(\s{0,20})(?:data|stringData):\s*$/;
-const ENTRY =
-  /^(?!\s*(?:[\w.-]*user(?:name)?|login|host|port):)(\s{1,40}[\w.-]{1,128}:[ \t]{1,8}["']?)([^\s"'{}|>#<][^\s"']{3,8191})/i;
+// Values that look like secrets themselves, and are identified by other words on their line.
 
-/** The values of `data` and `stringData` in YAML manifests of kind Secret. */
-export function* findKubernetesSecrets(text: string): Generator<Finding> {
-  if (!/\bkind:[ \t]{0,4}["']?Secret\b/.test(text)) return;
-  let offset = 0;
-  let indent: number | undefined;
-  /** The indentation of the entries; more deeply nested text is not an entry. */
-  let entries: number | undefined;
-  for (const { line, isSecret } of linesOfManifests(text)) {
-    const depth = line.search(/\S/);
-    if (indent !== undefined && depth >= 0 && depth <= indent) indent = entries = undefined;
-    else if (indent !== undefined && depth >= 0) entries ??= depth;
-    const [, name = "", value = ""] = (depth === entries && ENTRY.exec(line)) || [];
-    if (value !== "") {
-      const start = offset + name.length;
-      yield { start, end: start + value.length, kind: "kubernetes-secret" };
-    }
-    if (isSecret) indent ??= BLOCK.exec(line)?.[1]?.length;
-    offset += line.length + 1;
+/** A run of characters that can form a value. */
+const RUN = /(?<![\w./+~!#$%^*?@-]|\\(?=u[\da-f]{4}))[\w./+~!#$%^*?@-]{8,512}(?:={1,2}(?![\w=]))?/g;
+/** A prefix that is part of the value: `4711|s9KqZ7wTr2LmX4vB8nHd`. */
+const LEAD = /(?:\b\d{1,9}\||base64:)$/;
+const LEAST = 8;
+const BEFORE_RUN = 160;
+const BEHIND = 60;
+
+const SAYS_SECRET = new RegExp(`(?:${SECRET_NAME}|${PASSWORD_WORDS}|${KEY_WORDS})(?![\\w-])`, "i");
+const ACCOUNT =
+  /(?<![\p{L}\d-])(?:admin|root|creds?|credentials|logins?|log in|sign in|user(?:name)?|usuario|benutzer|zugang|zugangsdaten|identifiants?|логин|unlock|get in)(?![\p{L}\d-])/iu;
+/** Words near a value that mark it as harmless or as an example. */
+const NO_SECRET =
+  /\barn:|public|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|(?<!secret[ -])\bid\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|(?<!secret)[ _-]id\b|example|e\.g\.|such as|like /i;
+/** What leads from a value to the words that say what it is. */
+const TOLD_BEHIND = /^["'\x60)]{0,3}[;,]?\s{0,4}(?:[(#]|\/\/|--|as\b|is\b|ist\b|for\w|where\b)/i;
+/** A hinting name, followed by an operator, a type and an operator, a C++ brace, or the end of a tag. */
+const HINTED = new RegExp(
+  raw`(?:${HINT})[\w.-]{0,40}(?:(?:_|\x20)\d{1,2})?(?:(?:${TYPE}(?=[ \t]{0,4}:?=[ \t]{0,4}[fbru&]?["'\x60]))?${SIGN}(?:[\w.]{0,30}(?:hex|bytes)\w{0,16}\((?=["']))?|[ \t]?：[ \t]?|\((?=["'])|\{(?=["'])|>)(?:[fbruNL@$]?\\{0,7}["'\x60])?$`,
+  "i",
+);
+/** A flag, the name of a setting, or the name field of a name-value pair. */
+const SET =
+  /(?:(?<![\w-])--?|(?:^|\n)[ \t]*(?:[$>] )?(?:[\w-]{1,20} ){0,2}|(?:name|key|id|variable)["']?[ \t]{0,4}[=:][ \t]{0,4}["']?)([a-z][\w.-]{0,60})["']?(?:[ \t]{1,40}|[ \t]{0,4},?\s{0,24}["']?\w{0,12}(?:value|content)["']?[ \t]{0,4}[=:][ \t]{0,4})["']?$/i;
+/** A list of secrets by name: `secrets:`, and below it `session: …`. */
+const PARENT =
+  /(?:secrets|credentials|passwords)["']?:[ \t]*\{?\r?\n(?:[ \t]+[^\n]*\n)*[ \t]+["']?(?!\w*(?:id|user|name|host)\b)[\w.-]+["']?:[ \t]*["']?$/i;
+/** The left side of an assignment. */
+const LABEL =
+  /(?!(?:set)?(?:value|content|default)\b)(?<![\p{L}\w.@$-])([\p{L}\w.@$-]{1,80})["'\x60)\]]{0,3}[ \t]{0,4}(?::=|=>|[=:])[ \t]{0,4}["'\x60*(\\]{0,4}$/u;
+const IDENTIFIER = /[\w./-]{0,60}$/;
+
+/** Generated values next to hinting names, and password-like values next to words for secrets. */
+export function* findNear(text: string): Generator<Finding> {
+  for (const { 0: run, index } of text.matchAll(RUN)) {
+    const value = run.replace(/[.]+$/, "");
+    if (!isPassing(value)) continue;
+    const end = index + value.length;
+    const lead = LEAD.exec(text.slice(Math.max(0, index - 10), index))?.[0] ?? "";
+    const start = index - lead.length;
+    const before = text.slice(Math.max(0, start - BEFORE_RUN), start);
+    const behind = /^[^\n]{0,60}/.exec(text.slice(end, end + BEHIND))?.[0] ?? "";
+    if (isSecret(value, before, behind) && !isUnderHashes(text, { start, end }))
+      yield { start, end, kind: "named-value" };
   }
 }
 
-/** Every line, and whether its manifest (between `---` separators) is a Secret. */
-function linesOfManifests(text: string): { line: string; isSecret: boolean }[] {
-  return text.split(/\n(?=---)/).flatMap((manifest) => {
-    const lines = manifest.split("\n");
-    const isSecret = lines.some((line) => MANIFEST_KIND.test(line));
-    return lines.map((line) => ({ line, isSecret }));
-  });
+/** Rejects ordinary words, which are most runs, by their characters. */
+function isPassing(value: string): boolean {
+  if (/\d/.test(value) ? value.length < LEAST : value.length < 20) return false;
+  if (isStandIn(value, "") || isExpression(value.replace(/[!?]$/, ""))) return false;
+  return looksGenerated(value) || isStrong(value);
+}
+
+function isSecret(value: string, before: string, behind: string): boolean {
+  // Followed by a call, an index or a port: a name or a host, not a value.
+  if (/^(?:[([{:]| \()/.test(behind)) return false;
+  if (looksGenerated(value) && isHinted(value, before)) return true;
+  return isDistinct(value) && isNamed(value, clauseOf(before, behind), behind);
+}
+
+/** The words of the line before the value; if it stands alone, the prompt on the line above. */
+function clauseOf(before: string, behind: string): string {
+  const lines = before.split("\n");
+  const own = lines.at(-1) ?? "";
+  const above = lines.at(-2)?.trimEnd() ?? "";
+  const isAlone =
+    /^\s*(?:\[[^\]\n]{1,20}\] )?(?:[\w.-]{1,20}[:>] )?["'\x60]?$/.test(own) && /^["'\x60.]?\s*$/.test(behind);
+  return isAlone && /[:：?？]$/.test(above) ? above : own;
+}
+
+/** True if an operator or flag assigns the value to a hinting name. */
+function isHinted(value: string, before: string): boolean {
+  if (PARENT.test(before)) return true;
+  const set = SET.exec(before)?.[1];
+  if (set !== undefined && isHintedAt(value, set))
+    return !NO_SECRET.test(before.slice(before.lastIndexOf("\n") + 1));
+  const hinted = HINTED.exec(before);
+  if (
+    hinted === null ||
+    /\b(?:cache(?: \w+){0,3}|build|lock|object|row|public)[ \t]$/i.test(before.slice(0, hinted.index))
+  )
+    return false;
+  const name = (IDENTIFIER.exec(before.slice(0, hinted.index))?.[0] ?? "") + hinted[0];
+  return isHintedAt(value, name.replace(/["'\x60\]* \t=:：>?{\\]+$/, ""));
+}
+
+/** True if the words of the line identify the value. */
+function isNamed(value: string, before: string, behind: string): boolean {
+  if (
+    !looksGenerated(value) &&
+    /^[A-Za-z_$][\w$]*$/.test(value) &&
+    /[\w.([{,][ \t]?$/.test(before) &&
+    /^[.,;)\]}]/.test(behind)
+  )
+    return false;
+  const clause = before.slice(Math.max(before.lastIndexOf(";"), before.lastIndexOf(". ")) + 1);
+  if (NO_SECRET.test(clause)) return false;
+  const label = LABEL.exec(before);
+  if (label !== null && !/[\p{L}\d] $/u.test(before.slice(0, label.index)))
+    return SAYS_SECRET.test(label[1] ?? "");
+  if (SAYS_SECRET.test(clause) || ACCOUNT.test(clause)) return true;
+  return TOLD_BEHIND.test(behind) && SAYS_SECRET.test(behind) && !NO_SECRET.test(behind);
+}
+
+/** False for hashes, ids, references, quantities, files and addresses: they need an explicit name. */
+function isDistinct(value: string): boolean {
+  if (value.includes("/") && !looksGenerated(value)) return false;
+  if (/token|secret|passw|credential/i.test(value)) return false;
+  return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|@[\da-f]{12}$|^[a-z-]+[#@]v?[\d.]+$/i.test(
+    value,
+  );
+}
+
+function isStrong(value: string): boolean {
+  return (
+    /\d/.test(value) &&
+    /[a-z]/i.test(value) &&
+    !isWords(value) &&
+    (isShuffled(value, LEAST) || isSigned(value))
+  );
+}
+
+/** True for punctuation at the end or between parts that are not words: `aws.auth#sigv4` is a reference. */
+function isSigned(value: string): boolean {
+  return /[!#%^*?]$|\w[!$%^]/.test(value) || (/[#?@*]/.test(value) && !value.split(/[#?@*]/).every(isWords));
 }

@@ -1,11 +1,19 @@
-import { DIALOGUES, findAnswers, isGivenWord } from "./answers.ts";
-import type { Finding } from "./finding.ts";
-import { hasSecretName, isSecretName, SECRET_NAME } from "./lexicon.ts";
-import { createPlaceFinder, places } from "./place.ts";
-import { SENTENCES } from "./sentences.ts";
-import { isFilledIn, isGiven, isMixed } from "./values.ts";
+import { createPlaceFinder, type Finder, type Finding, type Place } from "./finding.ts";
+import { GIVES, OPENED, SPOKEN } from "./named.ts";
+import {
+  isCode,
+  isFilledIn,
+  isGiven,
+  isMixed,
+  isShuffled,
+  isSpoken,
+  isStandIn,
+  isToldApart,
+  looksGenerated,
+} from "./values.ts";
 
-// Secrets identified by their place: URLs, headers, command lines, statements, tables, markup.
+// Secrets identified by their place: URLs, headers, command lines, statements, markup, dialogues, keywords of
+// network devices, and sentences other than those that `named.ts` finds after a word for a password.
 
 const { raw } = String;
 /** An argument of a command line. */
@@ -14,224 +22,209 @@ const QUOTE = raw`["']?`;
 /** A command up to one of its options. */
 const command = (names: string, option: string): string =>
   raw`\b(?:${names})\b(?:[^\n|;&\\]|\\[^]){0,200}?(?<=\s)(?:${option})${QUOTE}`;
-const always = (): boolean => true;
+const LETTER = raw`[\w\u00c0-\u024f\u0400-\u04ff'’]`;
+const TOKENS = raw`\b(?:api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|clé|schlüssel|chiave|chave)(?<!\/\w{1,9})`;
+/** A one-time code; groups of four digits are separated by one space or dash. */
+const CODE = raw`(?:\d{3}[\x20\-]?\d{3}|\d{4}[\x20\-]\d{4}|\d{2}(?:-\d{2}){1,3}|\d{4,8}|[a-z\d]{4,6}(?:-[a-z\d]{4,6}){1,5})(?![\w\-])`;
+const CODES = raw`${CODE}(?:,[ \t]?${CODE}){0,15}#?`;
+const ACCOUNT = raw`(?:user(?:name)?|login|account)(?: is|:)? [^\s,\/]{2,64}`;
 
-const PLACES = [
+type Judge = Place["isSecret"];
+const isGivenWord: Judge = (value) => isGiven(value, "password");
+
+/** Whether the value at a place is a secret, by the name in the table. */
+const JUDGES: Readonly<Record<string, Judge>> = {
+  always: () => true,
+  isFilledIn,
+  isMixed,
+  isSpoken,
+  isToldApart,
+  areOfSession,
+  isWordGiven,
+  isPhrase,
+  isGivenWord,
   // A password equal to the user name is a public default.
-  ...places(
-    "url-password",
-    (value, before) => isFilledIn(value) && !before.endsWith(`/${value}:`),
-    raw`
-    :\/\/[^\s:@/?#'"<>]{0,128}:~>[^\s/'"<>]{1,256}~>(?=@)~>://
-    \b[\w.-]{1,64}:~>[^\s@:/'"\x60]{3,128}~>(?=@tcp\()~>@tcp(
-    // URLs that lost the colon before their slashes
-    \b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|rediss?|amqps?)\/\/[^\s:@/]{1,64}:~>[^\s@/'"<>]{3,128}~>(?=@)
-    jdbc:oracle:\w{2,5}:[^/\s]{1,64}\/~>[^@\s]{1,128}~>(?=@)~>jdbc:oracle`,
-  ),
-  ...places(
-    "url-password",
-    (value) => /\d/.test(value),
-    raw`
-    // The key in a Sentry DSN is public: https://KEY@host/PROJECT
-    :\/\/~>(?![\da-f]{32}@[\w.-]{1,100}\/\d{1,20}(?![\w/]))[\w-]{20,256}~>(?=@)~>://`,
-  ),
-  ...places(
-    "connection-string",
-    // In a template, braces enclose a variable.
-    (value) => isFilledIn(value.slice(1, -1)) && !/^\{[\w.]+(?:![ars])?\}$/.test(value),
-    raw`\b(?:password|pwd)=~>\{(?:[^{}\s]|\}\}){3,256}\}~>(?=[;"'\s]|$)~>={`,
-  ),
-  ...places(
-    "url-parameter",
-    isKey,
-    raw`[?&;](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth|code|api_?key|hapikey|app_?id|pass|pw|sid)=~>[\w.~%+/=!*-]{6,2048}~>~>=`,
-  ),
-  ...places(
-    "webhook",
-    always,
-    raw`https:\/\/(?:hooks\.slack\.com\/(?:services|workflows|triggers)\/|(?:\w{1,20}\.)?discord(?:app)?\.com\/api\/webhooks\/\d{10,24}\/|[\w.-]{1,60}\.webhook\.office\.com\/webhookb2\/|outlook\.office\.com\/webhook\/|hooks\.zapier\.com\/hooks\/catch\/|chat\.googleapis\.com\/v1\/spaces\/[\w-]{1,40}\/messages\?|hook\.\w{2,6}\.make\.com\/|[\w-]{1,40}\.infura\.io\/v3\/|[\w-]{1,40}\.g\.alchemy\.com\/v2\/|api\.telegram\.org\/bot)~>[^\s"'<>\x60)]{16,400}~>~>https://`,
-  ),
-  ...places(
-    "header",
-    areOfSession,
-    raw`
-    \bcookie["']?:[ \t]{0,8}~>[^\r\n'"]{1,4096}
-    \s(?:-b|--cookie) ["']~>[^\r\n'"]{1,4096}~>~> -`,
-  ),
-  ...places("header", always, raw`\bDigest [^\n]{0,400}?\bresponse="~>[\da-f]{32,64}`),
-  ...places(
-    "command-line",
-    isTyped,
-    raw`
-    ${command("mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump", "-p")}~>${WORD}
-    ${command(raw`sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\.exe)?|altool|notarytool|useradd|usermod|ipmitool|security|mosquitto_\w{3}`, "-p[ =]?")}~>${WORD}
-    ${command("redis-cli", "-a[ =]{1,2}")}~>${WORD}
-    ${command(raw`snmp\w{3,8}`, "-[acx] (?!sha|md5|aes|des|public|private)")}~>${WORD}
-    ${command("doctl|influx", "-t ")}~>${WORD}
-    ${command("ssh-keygen", "-[NP] ")}~>${WORD}
-    ${command(raw`ldap\w{3,10}`, "-w[ =]?")}~>${WORD}
-    ${command("openssl", "-(?:k|K) |-pass(?:in|out)? pass:")}~>${WORD}
-    ${command("smbclient|rpcclient|net|wmic|winexe", raw`(?:-U|--user)[ =]["']?[^\s%'"]{1,64}%`)}~>${WORD}
-    ${command("net use|cmdkey|xfreerdp|runas", raw`\/p(?:ass)?:|\/user:\S{1,64} `)}~>${WORD}
-    ${command("htpasswd", raw`-(?:\w{0,6}b\w{0,6} \S{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0,6}) \S{1,64} `)}~>${WORD}
-    \bnet use (?:[a-z*]:? )?\\\\\S{1,80} ~>${WORD}~>(?= \/user)`,
-  ),
-  ...places(
-    "command-line",
-    isGivenWord,
-    raw`\b(?:net user \S{1,64}|rabbitmqctl \w{3,16}_(?:user|password) \S{1,64}|(?:openssl passwd|mkpasswd)(?: -\S{1,12}){0,3}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?~>${WORD}`,
-  ),
-  ...places(
-    "command-line",
-    isFilledIn,
-    raw`
-    ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOTE}[^\s:'"]{1,128}:~>[^\s'"<>]{1,256}~>~>:
-    \b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?~>(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}~>(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup))~>|
-    \b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)~>[^\s'"]{3,128}?~>(?=@[\w/.:-]{1,80}|['"\s]|$)
-    \b(?:send|sendline)[ \t(]{1,3}["']~>[^"'\s\\]{4,128}~>(?=\\[rn])`,
-  ),
-  // Networks and databases that take a password as their last argument
-  ...places(
-    "call",
-    isFilledIn,
-    raw`\b(?:WiFi\.begin\([^,\n]{1,64}|DBI->connect\([^,\n]{1,128},[^,\n]{1,64}),[ \t]{0,4}["']~>[^"'\s]{4,128}~>(?=["'])`,
-  ),
-  ...places(
-    "call",
-    isGivenWord,
-    raw`
-    // Calls that sign or verify with a secret
-    \b(?:jwt[.](?:sign|verify|encode|decode)|createHmac|createCipheriv)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]|\b(?:AES[.]new|hmac[.]new|SecretKeySpec|Fernet|SecretBox|ChaCha20\w{0,10})\(\s{0,8}(?:key=)?(?:bytes[.]fromhex\()?b?["']~>[^"'\x60\s]{6,256}~>(?=["'\x60])
-    \((?<=(?:auth|login|connect\w{0,8}|credentials?|ftp|smtp|imap|btoa)\()[^()\n]{0,80}?["'][\w.@-]{0,40}(?:["'],[ \t]{0,4}(?:Some\()?["']|:(?!\/\/))~>(?=[^"'\s]{0,256}[^a-z"'\s./-])[^"'\s]{6,256}~>(?=["'])~>(
-    // User name and password arguments
-    \b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|PDO|mysqli?_connect|mysqli|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|(?:auth|login)(?<=[.:]\w{4,5})(?!\w))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']~>[^"'\s]{6,256}~>(?=["'])`,
-  ),
-  ...places(
-    "named-value",
-    always,
-    raw`
-    // Blockchain accounts, by their private keys
-    \b(?:accounts|private_?keys?)["']?\s{0,4}[:=]\s{0,4}\[\s{0,24}(?:["'](?:0x)?<REDACTED>["'],\s{0,24}){0,8}["']~>(?:0x)?[0-9a-f]{64}~>(?=["'])
-    // Passwords that Google and Yahoo draw for one program: four groups of four letters.
-    pass(?:word|wd)?["']?[ \t]{0,3}[:=][ \t]{0,3}["']~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?=["'])
-    app[ _-]?pass(?:word|wd)?[ \t]{0,3}[:=][ \t]{0,3}~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?![\w ])
-    (?:\b|_)pin(?:_?code)?["'\]]{0,2}[ \t]{0,4}[:=]{1,2}[ \t]{0,4}["']~>\d{4,8}~>(?=["'])`,
-  ),
-  ...places(
-    "sql",
-    (value, before) => isFilledIn(value) && (/["']$/.test(before) || isMixed(value)),
-    raw`\bIDENTIFIED (?:WITH \w{1,40} )?BY ["']?~>[^'"\s;]{3,128}`,
-  ),
-  ...places(
-    "sql",
-    isFilledIn,
-    raw`\b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'~>(?:[^'\n]|''){3,256}~>(?=')`,
-  ),
-  ...places(
-    "credentials-file",
-    isFilledIn,
-    raw`(?:^|\n)(?:[a-z0-9.-]{1,80}|\*):(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:~>[^\s:]{3,128}~>(?=\r?\n|$)~>:`,
-  ),
-  ...places(
-    "credentials-file",
-    always,
-    raw`
-    (?:^|\n)[a-z_][\w-]{0,31}:~>\$(?:[1256y]|2[aby]|apr1|argon2id?)\$[\w./$=,+-]{12,200}~>~>:$
-    // BitLocker recovery keys; storage keys listed by Azure
-    ~>(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])~>~>-
-    \bkey[12] (?:FULL|READ)[ \t]{1,16}~>[A-Za-z0-9+/]{40,88}={0,2}`,
-  ),
-  // Cookie files of curl and browsers
-  ...places(
-    "credentials-file",
-    (value, before) => areOfSession(`${before.trim().split("\t").at(-1)}=${value}`),
-    "\\t(?:TRUE|FALSE)\\t\\S{1,80}\\t(?:TRUE|FALSE)\\t\\d{1,12}\\t[\\w.-]{1,64}\\t~>\\S{8,4096}~>~>\t",
-  ),
-];
+  isNoUser: (value, before) => isFilledIn(value) && !before.endsWith(`/${value}:`),
+  hasDigit: (value) => /\d/.test(value),
+  // In a template, braces enclose a variable.
+  isBraced: (value) => isFilledIn(value.slice(1, -1)) && !/^\{[\w.]+(?:![ars])?\}$/.test(value),
+  isKey: (value) =>
+    isMixed(value) && !/^%/.test(value) && (value.length >= 16 || /[a-z]\d|\d[a-z]/i.test(value)),
+  // The argument of `-p`: a port or a path is not a password.
+  isTyped: (value) => isFilledIn(value) && !/^\d{1,5}(?::\d{1,5})?$|^[./~]/.test(value),
+  isQuotedOrMixed: (value, before) => isFilledIn(value) && (/["']$/.test(before) || isMixed(value)),
+  isCookie: (value, before) => areOfSession(`${before.trim().split("\t").at(-1)}=${value}`),
+  isCommunity: (value) => isFilledIn(value) && !/^(?:public|private)$/i.test(value),
+  // A key or token must look generated.
+  isTold: (value, before) =>
+    isSpoken(value) &&
+    (!/token|key|credential/i.test(before) ||
+      looksGenerated(value) ||
+      (value.length >= 10 && /[a-z]\d|\d[a-z]/i.test(value))),
+  // A token in a sentence: letters and digits that alternate
+  isDrawn: (value) => !isStandIn(value, "") && (looksGenerated(value) || isShuffled(value, 8)),
+  isCodes: (value) => /\d\S* .*\d|^\S*\d\S*$/.test(value),
+  isMnemonic: (value) => [12, 15, 18, 21, 24].includes(value.split(/\s+/).length),
+};
 
-let finder: ReturnType<typeof createPlaceFinder> | undefined;
+/**
+ * A row has, separated by `~>`, the pattern of the text before the secret, of the secret, and of the text after
+ * it, then the text that is required if the row does not start with literal words. Required text must be ASCII:
+ * Bun turns other characters of a raw template into escapes, which only patterns interpret. Above the rows, after
+ * `==`: their kind, and what decides whether a match is a secret. A space that does not open a character class
+ * means one to eight blanks; every repetition is bounded.
+ */
+const TABLE = raw`
+== url-password isNoUser
+:\/\/[^\s:@/?#'"<>]{0,128}:~>[^\s/'"<>]{1,256}~>(?=@)~>://
+\b[\w.-]{1,64}:~>[^\s@:/'"\x60]{3,128}~>(?=@tcp\()~>@tcp(
+// URLs that lost the colon before their slashes
+\b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|rediss?|amqps?)\/\/[^\s:@/]{1,64}:~>[^\s@/'"<>]{3,128}~>(?=@)
+jdbc:oracle:\w{2,5}:[^/\s]{1,64}\/~>[^@\s]{1,128}~>(?=@)~>jdbc:oracle
+== url-password hasDigit
+// The key in a Sentry DSN is public: https://KEY@host/PROJECT
+:\/\/~>(?![\da-f]{32}@[\w.-]{1,100}\/\d{1,20}(?![\w/]))[\w-]{20,256}~>(?=@)~>://
+== connection-string isBraced
+\b(?:password|pwd)=~>\{(?:[^{}\s]|\}\}){3,256}\}~>(?=[;"'\s]|$)~>={
+== url-parameter isKey
+[?&;](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth|code|api_?key|hapikey|app_?id|pass|pw|sid)=~>[\w.~%+/=!*-]{6,2048}~>~>=
+== webhook always
+https:\/\/(?:hooks\.slack\.com\/(?:services|workflows|triggers)\/|(?:\w{1,20}\.)?discord(?:app)?\.com\/api\/webhooks\/\d{10,24}\/|[\w.-]{1,60}\.webhook\.office\.com\/webhookb2\/|outlook\.office\.com\/webhook\/|hooks\.zapier\.com\/hooks\/catch\/|chat\.googleapis\.com\/v1\/spaces\/[\w-]{1,40}\/messages\?|hook\.\w{2,6}\.make\.com\/|[\w-]{1,40}\.infura\.io\/v3\/|[\w-]{1,40}\.g\.alchemy\.com\/v2\/|api\.telegram\.org\/bot)~>[^\s"'<>\x60)]{16,400}~>~>https://
+== header areOfSession
+\bcookie["']?:[ \t]{0,8}~>[^\r\n'"]{1,4096}
+\s(?:-b|--cookie) ["']~>[^\r\n'"]{1,4096}~>~> -
+== header always
+\bDigest [^\n]{0,400}?\bresponse="~>[\da-f]{32,64}
+== command-line isTyped
+${command("mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump", "-p")}~>${WORD}
+${command(raw`sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\.exe)?|altool|notarytool|useradd|usermod|ipmitool|security|mosquitto_\w{3}`, "-p[ =]?")}~>${WORD}
+${command("redis-cli", "-a[ =]{1,2}")}~>${WORD}
+${command(raw`snmp\w{3,8}`, "-[acx] (?!sha|md5|aes|des|public|private)")}~>${WORD}
+${command("doctl|influx", "-t ")}~>${WORD}
+${command("ssh-keygen", "-[NP] ")}~>${WORD}
+${command(raw`ldap\w{3,10}`, "-w[ =]?")}~>${WORD}
+${command("openssl", "-(?:k|K) |-pass(?:in|out)? pass:")}~>${WORD}
+${command("smbclient|rpcclient|net|wmic|winexe", raw`(?:-U|--user)[ =]["']?[^\s%'"]{1,64}%`)}~>${WORD}
+${command("net use|cmdkey|xfreerdp|runas", raw`\/p(?:ass)?:|\/user:\S{1,64} `)}~>${WORD}
+${command("htpasswd", raw`-(?:\w{0,6}b\w{0,6} \S{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0,6}) \S{1,64} `)}~>${WORD}
+\bnet use (?:[a-z*]:? )?\\\\\S{1,80} ~>${WORD}~>(?= \/user)
+== command-line isGivenWord
+\b(?:net user \S{1,64}|rabbitmqctl \w{3,16}_(?:user|password) \S{1,64}|(?:openssl passwd|mkpasswd)(?: -\S{1,12}){0,3}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?~>${WORD}
+== command-line isFilledIn
+${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOTE}[^\s:'"]{1,128}:~>[^\s'"<>]{1,256}~>~>:
+\b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?~>(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}~>(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup))~>|
+\b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)~>[^\s'"]{3,128}?~>(?=@[\w/.:-]{1,80}|['"\s]|$)
+\b(?:send|sendline)[ \t(]{1,3}["']~>[^"'\s\\]{4,128}~>(?=\\[rn])
+== call isFilledIn
+// Networks and databases that take a password as their last argument
+\b(?:WiFi\.begin\([^,\n]{1,64}|DBI->connect\([^,\n]{1,128},[^,\n]{1,64}),[ \t]{0,4}["']~>[^"'\s]{4,128}~>(?=["'])
+== call isGivenWord
+// Calls that sign or verify with a secret
+\b(?:jwt[.](?:sign|verify|encode|decode)|createHmac|createCipheriv)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]|\b(?:AES[.]new|hmac[.]new|SecretKeySpec|Fernet|SecretBox|ChaCha20\w{0,10})\(\s{0,8}(?:key=)?(?:bytes[.]fromhex\()?b?["']~>[^"'\x60\s]{6,256}~>(?=["'\x60])
+\((?<=(?:auth|login|connect\w{0,8}|credentials?|ftp|smtp|imap|btoa)\()[^()\n]{0,80}?["'][\w.@-]{0,40}(?:["'],[ \t]{0,4}(?:Some\()?["']|:(?!\/\/))~>(?=[^"'\s]{0,256}[^a-z"'\s./-])[^"'\s]{6,256}~>(?=["'])~>(
+// User name and password arguments
+\b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|PDO|mysqli?_connect|mysqli|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|(?:auth|login)(?<=[.:]\w{4,5})(?!\w))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']~>[^"'\s]{6,256}~>(?=["'])
+== named-value always
+// Blockchain accounts, by their private keys
+\b(?:accounts|private_?keys?)["']?\s{0,4}[:=]\s{0,4}\[\s{0,24}(?:["'](?:0x)?<REDACTED>["'],\s{0,24}){0,8}["']~>(?:0x)?[0-9a-f]{64}~>(?=["'])
+// Passwords that Google and Yahoo draw for one program: four groups of four letters.
+pass(?:word|wd)?["']?[ \t]{0,3}[:=][ \t]{0,3}["']~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?=["'])
+app[ _-]?pass(?:word|wd)?[ \t]{0,3}[:=][ \t]{0,3}~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?![\w ])
+(?:\b|_)pin(?:_?code)?["'\]]{0,2}[ \t]{0,4}[:=]{1,2}[ \t]{0,4}["']~>\d{4,8}~>(?=["'])
+== sql isQuotedOrMixed
+\bIDENTIFIED (?:WITH \w{1,40} )?BY ["']?~>[^'"\s;]{3,128}
+== sql isFilledIn
+\b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'~>(?:[^'\n]|''){3,256}~>(?=')
+== credentials-file isFilledIn
+(?:^|\n)(?:[a-z0-9.-]{1,80}|\*):(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:~>[^\s:]{3,128}~>(?=\r?\n|$)~>:
+== credentials-file always
+(?:^|\n)[a-z_][\w-]{0,31}:~>\$(?:[1256y]|2[aby]|apr1|argon2id?)\$[\w./$=,+-]{12,200}~>~>:$
+// BitLocker recovery keys; storage keys listed by Azure
+~>(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])~>~>-
+\bkey[12] (?:FULL|READ)[ \t]{1,16}~>[A-Za-z0-9+/]{40,88}={0,2}
+== credentials-file isCookie
+// Cookie files of curl and browsers
+\t(?:TRUE|FALSE)\t\S{1,80}\t(?:TRUE|FALSE)\t\d{1,12}\t[\w.-]{1,64}\t~>\S{8,4096}
+== device isGivenWord
+// Routers and switches: a keyword, optionally the encryption type number, then the secret.
+\b(?:enable (?:secret|password)|username \S{1,64} (?:privilege \d{1,2} )?(?:secret|password)|insecure-password|(?:ip nhrp|standby \d{1,3}|vrrp \d{1,3}) authentication(?: text| md5 key-string)?|message-digest-key \d{1,3} md5|(?:tacacs|radius)-server (?:host \S{1,64} )?key|neighbor \S{1,64} password|ppp (?:chap|pap) (?:password|sent-username \S{1,64} password)|isakmp key|key-string|pre-shared-key(?: ascii-text)?|authentication-key|(?:plain-text|encrypted)-password(?:-value)?|ntp authentication-key \d{1,5} md5|key(?= [0567] \S)|set-key ascii|password(?= 7 [\dA-F]{6}))(?: \d{1,2})? ["']?~>[^\s"';]{6,128}
+\b(?:auth (?:md5|sha)|priv (?:aes|des)(?: \d{3})?) ~>[^\s"']{6,128}
+== device isCommunity
+\bsnmp(?:-server)? community "?~>[^\s"]{4,64}~>(?="?[ \t]{0,8}(?:\r?\n|$| r[ow]\b| view\b| authorization\b))
+== device isFilledIn
+[ \t]:[ \t]{1,4}(?:PSK|EAP|XAUTH) "~>[^"\n]{4,128}~>(?=")~> :
+// Wireless networks and disks, whose passphrases can contain spaces
+\bWIFI:(?:[TSHEAI]:(?:[^;\\\n]|\\.){0,64};){0,5}P:~>(?:[^;\\\n]|\\.){4,64}~>(?=;)
+\b(?:nmcli\b[^\n]{1,120}? (?:password|\S{0,20}psk)|wpa_passphrase (?:"[^"\n]{1,32}"|'[^'\n]{1,32}'|\S{1,32})|iwconfig \S{1,16} key) (?:s:)?["']?~>(?<=["'])[^"'\n$]{4,64}(?=["'])|[^\s"'$]{6,64}
+<(?:keyMaterial|passphrase|psk)>~>[^<>\n]{8,64}~>(?=</)~></
+(?:--with-token|--stdin|\blogin|\bcryptsetup|\bgpg|\bsudo|secret|passw)\b[^\n]{0,120}?<<< ["']?~>(?<=["'])[^"'\n$]{4,128}(?=["'])|[^\s"'$<>]{4,128}~>~><<<
+// Passwords of daemons, installers and keystores
+\brootpw (?:--plaintext )?~>[^\s-]\S{3,128}
+\bnickserv[ :]{1,3}(?:identify|register) (?:[\w-]{1,32} (?=\S))?~>\S{4,128}
+<auth-user-pass>\r?\n[^\n]{1,64}\n~>[^\s<]\S{2,128}~>~><auth-user-pass>
+(?:^|\n)"?[\w@.\\-]{1,64}"? (?:\*|[\w.-]{1,32}) "?~>[^\s"]{4,128}(?="? \*)~>~>ap-secrets
+list: \|\s{1,12}(?:[\w.-]{1,32}:<REDACTED>\s{1,12}){0,8}[\w.-]{1,32}:~>[^\s:]{3,128}~>~>chpasswd:
+[.](?:load|store|getKey|init)\([^"\n;]{0,80}"~>[^"\n]{4,128}(?="[.]toC)~>~>.toCharArray
+// Servers that prompt for a password
+\bUGFzc3dvcmQ6[^\n]{0,40}\n[^\n]{0,40}?(?<![\w+/<])~>(?:[A-Za-z0-9+/]{4}){1,64}(?:[\w+/]{2}==|[\w+/]{3}=)?~>(?![\w+/=]|\()
+\buser \S{1,64}\r?\n(?:[^\n]{0,120}\n){0,2}?(?:[->:\w\x20]{0,6} )?pass ~>\S{3,128}~>(?=[ \t]{0,8}(?:\r?\n|$))~>PASS
+"(?:requirepass|masterauth)"\r?\n[ \t]{0,4}2\) "~>[^"\n]{3,256}~>(?=")~>2)
+// Values generated by Terraform, in a plan or a state file
+\brandom_password\b[^}]{0,400}?\bresult"?\s{0,16}[=:]\s{0,4}"~>[^"\n]{4,256}~>(?=")
+== dialogue isGivenWord
+(?:^|\n|[>"] ?)auth (?:[\w-]{1,40} )?~>[^\s"'\\:]{6,128}~>(?=[ \t]{0,8}(?:\\r|\r?\n|$))~>AUTH
+(?:^|\n)(?:[cs]: )?[a-z]{0,3}\d{1,4} login \S{1,64} "?~>[^"\s]{6,128}~>~>LOGIN
+== dialogue isMixed
+\bauth (?:plain|login|xoauth2|external) ~>[A-Za-z0-9+/]{10,4096}={0,2}
+== prose isTold
+\b(?:api[\x20\-]?key|access[\x20\-]?key|(?:secret|signing|private|my)[\x20\-]?(?:access[\x20\-]?)?key|secret|token|credentials?)(?: (?:for|of|on|to) [^\n:=]{1,48}?)? (?:is|was|will be|should be|are|set to|changed to|to)(?: (?:now|currently|still))?:? ${OPENED}~>${SPOKEN}{4,256}
+== prose isDrawn
+${TOKENS}(?!${LETTER}|[\-.])[^\n:=]{0,48}?(?: [\-–—=]|[:：]|,? (?:(?:c['’])?est|ist|es|é|è)) ["'\x60«]?~>[\w.~+\/=\-]{8,512}~>(?=["'\x60»]?(?:[\s,;.]|$))
+== prose isCodes
+// A PIN, one-time codes, the key of a second factor
+\b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode)(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})(?: (?:die|the|la|le|el))?[ \t]{0,3}${OPENED}~>\d{4,8}~>(?![\w-]|[.]\d)
+\bpuk ~>\d{8}~>(?![\w-]|[.]\d)
+\b(?:unlock|device|screen|sim|card) pin ~>\d{4,8}~>(?![\w-]|[.]\d)
+暗証番号[^\d\n]{0,12}?~>\d{4,8}~>(?![\w-]|[.]\d)
+\b(?:(?:one[\x20\-]time|login|access|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry|your|our|use|enter|the)[\x20\-]code|code (?:for|to|of) the (?:\w{1,12} ){0,2}(?:safe|door|alarm|gate|lock|garage)|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s|(?<=(?:safe|door|gate|alarm|your|our|use|enter)[\x20-]code)) ["'\x60]?~>${CODES}
+\bkey\b[^\n:]{0,24}: ~>[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}(?![\w-])
+== prose isSpoken
+// A user and a password
+\b(?:cred(?:ential)?s?|log[ \-]?ins?|logged in|sign(?:ed)? in|zugang(?:sdaten)?|identifiants?|acc[eè]so?|router|account)(?: (?:with|as|using|for|of|to|mit|con|avec)){0,2}(?: [^\n:=]{1,32}?:)?(?:[ \t]{0,2}(?:[:=]|is|are|ist)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> |\w{1,16}: )?)[\x60\*]{0,2}[\w.@\-]{1,64}[\x60\*]{0,2}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?~>${SPOKEN}{6,128}
+\b(?:shared|common|read-only|team)(?: (?:one|login|user|account|creds))?\b[^\n:]{0,32}: ["'\x60]?[\w.@\-]{1,64} ?[\/:] ?["'\x60]?~>${SPOKEN}{6,128}
+\buse [\w.@\-]{1,64} ?[\/:] ?["'\x60]?~>${SPOKEN}{6,128}?~>(?=["'\x60]? (?:to|for) (?:log|sign))
+== prose isWordGiven
+\b(?:(?:log|sign)(?:ged|ed)?[ \-]?in(?:to)?\b[^\n]{0,40}? as [^\s,]{2,64},?(?: with| and| using)?|${ACCOUNT}(?: and| with| \/|,))(?: the)? (?:password|pass|pw)(?:['’]s| is|:)?(?: just)? ["'\x60]?~>[^\s"'\x60,;]{4,128}~>(?=["'\x60]?(?:[\s,;]|$))
+== prose isToldApart
+\b(?:admin|administrator|root|postgres)[\x60]?[ \t]{0,2}[\/:][ \t]{0,2}[\x60]?~>${SPOKEN}{6,128}~>(?=[\x60]?(?:[\s,;.]|$))
+== prose isMnemonic
+// The recovery words of a wallet
+(?<![a-z])(?:mnemonic|wallet|seed|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=]{0,80}[:=]\s{0,3}["'\x60]?~>[a-z]{3,8}(?:[\x20\t]{1,3}[a-z]{3,8}){11,23}~>(?=["'\x60.,;)]{0,3}(?:\s{0,4}\n|\s{0,4}$|["'\x60]))
+== prose isPhrase
+// A passphrase of several words
+\bpassphrase(?: (?:for|of|to|on) [^\n:]{1,48}?)?(?: is|:) ~>[a-z]{2,16}(?: [a-z]{2,16}){2,7}~>(?=\.?[ \t]{0,4}(?:\n|$))
+\bpassphrase(?: (?:for|of|to|on) [^\n:'"“]{1,48}?)?(?: is|:|, it['’]s)? ["'“„«\x60]~>[^"'”“»\x60\n]{6,96}~>(?=["'”“»\x60])
+`;
+
+function readTable(): Place[] {
+  let kind = "";
+  let isSecret = isGivenWord;
+  return TABLE.split("\n").flatMap((row) => {
+    const [, nextKind, judge = ""] = /^== (\S+) (\w+)$/.exec(row) ?? [];
+    if (nextKind !== undefined) [kind, isSecret] = [nextKind, JUDGES[judge] as Judge];
+    if (nextKind !== undefined || row === "" || row.startsWith("// ")) return [];
+    const [before = "", value = "", behind = "", needs = ""] = row.split("~>");
+    const source = `(${before})(${value})${behind}`.replace(/(?<!\[) /g, "[ \\t]{1,8}");
+    return { kind, isSecret, needs, source };
+  });
+}
+
+let finder: Finder | undefined;
 
 /** Secrets identified by their place, including sentences. */
-export function findPlaces(text: string): Finding[] {
-  finder ??= createPlaceFinder([...PLACES, ...DIALOGUES, ...SENTENCES]);
-  const columns = hasSecretName(text) ? findColumns(text) : [];
-  return [...finder(text), ...findAnswers(text), ...columns, ...findInserted(text)];
-}
-
-const NAMED_CELL = new RegExp(
-  `(?:${SECRET_NAME})(?:_plain|_clear|_text)?["'\x60*]{0,3}(?:[ \\t]{0,40}(?=[,;\\t|│\\r\\n])|(?=  ))`,
-  "gi",
-);
-const HEADING = /^[\w .-]{0,40}$/;
-const RULE = /^[\s+|:─│┼-]{3,}$/;
-const bare = (cell: string): string => cell.replace(/^[\s"'`*]+|[\s"'`*]+$/g, "");
-
-/** Table and CSV cells below the name of a secret. */
-function* findColumns(text: string): Generator<Finding> {
-  if (text.search(NAMED_CELL) < 0) return;
-  let done = 0;
-  for (const { index } of text.matchAll(NAMED_CELL)) {
-    if (index < done) continue;
-    let end = endOfLine(text, index);
-    const start = text.lastIndexOf("\n", index) + 1;
-    const columns = columnsOf(
-      text.slice(start, end),
-      text.slice(text.lastIndexOf("\n", start - 2) + 1, start),
-    );
-    for (done = end; columns !== undefined && end < text.length; done = end) {
-      const at = end + 1;
-      end = endOfLine(text, at);
-      const line = text.slice(at, end);
-      const cells = line.split(columns.sign);
-      if (cells.length === columns.names.length) yield* givenCells(line, cells, columns.names, at);
-      else if (!RULE.test(line)) break;
-    }
-  }
-}
-
-function endOfLine(text: string, at: number): number {
-  const end = text.indexOf("\n", at);
-  return end === -1 ? text.length : end;
-}
-
-/** The column names in the first row of a table. */
-function columnsOf(line: string, above: string): { sign: string | RegExp; names: string[] } | undefined {
-  if (line.length > 1000) return undefined;
-  const sign = /[,;\t|│]/.exec(line)?.[0] ?? / {2,80}/;
-  const names = line.split(sign).map(bare);
-  if (sign !== "," && above.split(sign).length === names.length) return undefined;
-  // A list in code ends its lines with a comma; indentation leaves the first name empty.
-  const isList = (sign === "," || sign instanceof RegExp) && names.includes("");
-  return names.length > 1 && !isList && names.every((name) => HEADING.test(name)) && names.some(isSecretName)
-    ? { sign, names }
-    : undefined;
-}
-
-function* givenCells(
-  line: string,
-  cells: readonly string[],
-  names: readonly string[],
-  at: number,
-): Generator<Finding> {
-  let from = 0;
-  for (const [index, cell] of cells.entries()) {
-    const name = names[index] ?? "";
-    const value = bare(cell);
-    const start = line.indexOf(cell, from) + cell.indexOf(value);
-    if (isSecretName(name) && isGiven(value, name))
-      yield { start: at + start, end: at + start + value.length, kind: "table" };
-    from = line.indexOf(cell, from) + cell.length;
-  }
-}
-
-const INSERTED =
-  /\binsert\s{1,8}into[^(\n]{1,100}\(([^()]{1,400})\)\s{0,8}values\s{0,8}\(((?:[^()]|\([^()]{0,40}\)){1,4000})\)/dgi;
-
-/** `INSERT INTO users (name, password) VALUES (…)`. */
-function* findInserted(text: string): Generator<Finding> {
-  if (text.search(INSERTED) < 0) return;
-  for (const { 1: names = "", 2: values = "", indices } of text.matchAll(INSERTED))
-    yield* givenCells(values, values.split(","), names.split(",").map(bare), indices?.[2]?.[0] ?? 0);
+export function findPlaces(text: string): Iterable<Finding> {
+  finder ??= createPlaceFinder(readTable());
+  return finder(text);
 }
 
 const OF_SESSION =
@@ -248,11 +241,25 @@ function areOfSession(value: string): boolean {
   return pairs.some((pair) => OF_SESSION.test(pair) || isGiven(pair.slice(pair.indexOf("=") + 1), ""));
 }
 
-function isKey(value: string): boolean {
-  return isMixed(value) && !/^%/.test(value) && (value.length >= 16 || /[a-z]\d|\d[a-z]/i.test(value));
+/** After a user name and "with the password" any word is a password, unless the text describes passwords. */
+function isWordGiven(value: string, before: string): boolean {
+  return (
+    isFilledIn(value) &&
+    !before.includes(value) &&
+    !isCode(value) &&
+    !/[()[\]{}<>=]|^(?:str(?:ing)?|text|bytes|any|object|null|none|true|false|undefined)\b/i.test(value) &&
+    !/^(?:auth\w*|prompt|field|manager|grant|flow|hash\w*|form|policy|reset\w*|only|below|above|from|and|or|that|which|you|we|is|was|login|protect\w*|based|option|for|in|on|of|to|set|stored|the|not|wrong|correct|incorrect|required|empty|invalid|missing)\b/i.test(
+      value,
+    )
+  );
 }
 
-/** The argument of `-p`: a port or a path is not a password. */
-function isTyped(value: string): boolean {
-  return isFilledIn(value) && !/^\d{1,5}(?::\d{1,5})?$|^[./~]/.test(value);
+/** Several words are a passphrase, unless they describe what a passphrase must contain. */
+function isPhrase(value: string): boolean {
+  return (
+    value.includes(" ") &&
+    !/^(?:must|should|can|may|the|an?|is|not|optional|required|used|for|this|that|if|enter|your|no|empty|in|to|from)\b/i.test(
+      value,
+    )
+  );
 }

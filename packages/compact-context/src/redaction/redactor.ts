@@ -11,8 +11,8 @@ import {
   type Span,
 } from "./finding.ts";
 import { mayHoldJsonLines, redactJson, redactJsonText } from "./json.ts";
-import { findKeyValues, findKubernetesSecrets } from "./named.ts";
-import { findNear } from "./near.ts";
+import { findInLines, findKubernetesSecrets } from "./lines.ts";
+import { findKeyValues, findNear } from "./named.ts";
 import { findPersonal } from "./personal.ts";
 import { findPlaces } from "./places.ts";
 import { findPrivateKeys } from "./private-keys.ts";
@@ -49,7 +49,14 @@ export const REDACTION_OFF_WARNING =
 export const WITHHELD = "<REDACTED:withheld>";
 
 /** Layers whose findings depend only on the nearby text. */
-const PLAIN: readonly Finder[] = [findTokens, findAnchoredTokens, findKeyValues, findNear, findPlaces];
+const PLAIN: readonly Finder[] = [
+  findTokens,
+  findAnchoredTokens,
+  findKeyValues,
+  findNear,
+  findPlaces,
+  findInLines,
+];
 const NEAR: readonly Finder[] = [...PLAIN, findEncoded];
 /** A text of a single word: it has no names or context. */
 const ONE_WORD = /^[\w./#-]+$/;
@@ -57,9 +64,6 @@ const ONE_WORD = /^[\w./#-]+$/;
 const IN_WORD: readonly Finder[] = [findTokens, findAnchoredTokens, findEncoded];
 /** The layers for decoded base64. */
 const INNER: readonly Finder[] = [...PLAIN, findPrivateKeys];
-/** Layers that read a whole text from start to end, run before and after the others. */
-const FIRST: readonly Finder[] = [findPrivateKeys];
-const LAST: readonly Finder[] = [findKubernetesSecrets];
 const DEADLINE = 5000;
 /** A replacement can expose an adjacent secret. Two rounds suffice, except for hostile text. */
 const MOST_ROUNDS = 6;
@@ -71,40 +75,17 @@ const LONG = 256;
 const HARMLESS = 4096;
 
 const BEGINNING = 24;
-const LONGEST_RUN = 65_536;
+/** Runs of the characters of both base64 alphabets; a longer one is read in parts. */
+const BASE64 = /[\w+/-]{24,65536}/g;
 const PRINTED = /^[\t\n\r\x20-\x7e]+$/;
-/** The characters of both base64 alphabets. */
-const IN_BASE64 = new Uint8Array(128);
-for (const character of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-")
-  IN_BASE64[character.charCodeAt(0)] = 1;
-
-const inBase64 = (text: string, at: number): boolean => {
-  const code = text.charCodeAt(at);
-  return code < 128 && IN_BASE64[code] === 1;
-};
-
-/** Runs of at least 24 base64 characters; testing every 24th character finds all of them. */
-function* runsOfBase64(text: string): Generator<Span> {
-  let from = 0;
-  for (let probe = BEGINNING - 1; probe < text.length; probe += BEGINNING) {
-    if (!inBase64(text, probe)) continue;
-    let start = probe;
-    while (start > from && inBase64(text, start - 1)) start -= 1;
-    let end = probe + 1;
-    while (end < text.length && inBase64(text, end)) end += 1;
-    for (let at = start; end - at >= BEGINNING; at += LONGEST_RUN)
-      yield { start: at, end: Math.min(end, at + LONGEST_RUN) };
-    from = end;
-    probe = end;
-  }
-}
 
 /** Base64 runs whose decoded text contains a secret; decoding stops if the beginning is not text. */
 function* findEncoded(text: string): Generator<Finding> {
-  for (const { start, end } of runsOfBase64(text)) {
-    if (!PRINTED.test(decoded(text.slice(start, start + BEGINNING)))) continue;
-    const inner = decoded(text.slice(start, end));
+  for (const { 0: run, index: start } of text.matchAll(BASE64)) {
+    if (!PRINTED.test(decoded(run.slice(0, BEGINNING)))) continue;
+    const inner = decoded(run);
     if (!INNER.some((find) => !find(inner)[Symbol.iterator]().next().done)) continue;
+    const end = start + run.length;
     const padding = /^={0,2}/.exec(text.slice(end, end + 2))?.[0].length ?? 0;
     yield { start, end: end + padding, kind: "base64" };
   }
@@ -140,27 +121,25 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
         maxDepth === undefined ? value : redactJson(value, asItIs, { deepest: maxDepth }),
     };
   }
-  const last = [...LAST, ...custom, ...(options.personal === true ? [findPersonal] : [])];
-  const finders = [...FIRST, ...NEAR, ...last];
+  // These, and the layer for private keys, read a text from start to end.
+  const last = [findKubernetesSecrets, ...custom, ...(options.personal === true ? [findPersonal] : [])];
+  const finders = [findPrivateKeys, ...NEAR, ...last];
   const search = createSearch(last, options);
   // An archived message holds each text twice, once in its provider's form. No cache with `onFinding`, which
   // must be called for each finding.
   const known = createLruMap<string>(options.onFinding === undefined ? KNOWN : 0);
   const harmless = new Set<string>();
-  const remember = (text: string, after: string): void => {
-    if (text.length >= LONG) known.set(text, after);
-    else if (after === text) {
-      if (harmless.size >= HARMLESS) harmless.clear();
-      harmless.add(text);
-    }
-  };
   const redactText = (text: string): string => {
     if (text.length < 4 || harmless.has(text)) return text;
-    const before = text.length < LONG ? undefined : known.get(text);
+    const before = known.get(text);
     if (before !== undefined) return before;
     try {
       const after = search(text);
-      remember(text, after);
+      if (text.length >= LONG) known.set(text, after);
+      else if (after === text) {
+        if (harmless.size >= HARMLESS) harmless.clear();
+        harmless.add(text);
+      }
       return after;
     } catch {
       return WITHHELD;
@@ -203,7 +182,7 @@ function createSearch(last: readonly Finder[], options: RedactorOptions): (text:
     const finders = ONE_WORD.test(text) ? IN_WORD : NEAR;
     const around = replaced && findAround(text, replaced, (part) => findBy(NEAR, part));
     const near = around ?? findBy(finders, text);
-    const found = joinFindings([...findBy(FIRST, text), ...near, ...findBy(last, text)]);
+    const found = joinFindings([...findBy([findPrivateKeys], text), ...near, ...findBy(last, text)]);
     for (const { kind } of found) onFinding?.(kind);
     const after = replaceFindings(text, found);
     searched.set(after, replacements(found));

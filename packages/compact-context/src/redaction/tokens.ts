@@ -1,243 +1,198 @@
+import { crc32 } from "../errors.ts";
 import type { Finding } from "./finding.ts";
-import {
-  ALPHABETS,
-  type Alphabet,
-  CHECK_LENGTH,
-  checksumOf,
-  partsOf,
-  type Run,
-  type TokenFormat,
-  tokenFormats,
-} from "./formats.ts";
 
-// Tokens recognizable by their own format, found by a scanner that reads each run of characters once.
+// Tokens recognizable by their own format: a table of issuers, and a scanner that finds them in one pass.
 
-/** True if the last six characters of a token's body are the checksum of the others. */
-function hasChecksum(body: string): boolean {
-  return checksumOf(body.slice(0, -CHECK_LENGTH)) === body.slice(-CHECK_LENGTH);
-}
+const { raw } = String;
 
-interface Compiled {
-  readonly format: TokenFormat;
-  readonly kind: string;
-  readonly prefix: string;
-  readonly parts: readonly (string | Run)[];
-}
-
-/** An alphabet's characters, and the bounds of its most recently scanned runs. */
-interface Walker {
-  readonly has: Uint8Array;
-  readonly starts: number[];
-  readonly ends: number[];
-  oldest: number;
-}
-/** Created when a run of the alphabet is first scanned; most texts have none. */
-type Walkers = Partial<Record<Alphabet, Walker>>;
-
-const ASCII = 128;
-const FEWEST_DIFFERENT = 5;
-/** A placeholder in a template file: `ghp_replace_me`, `xoxb-your-token`. */
-const SAYS_SO = /(?:^|[-_.])(?:your|replace|insert)[-_]|[-_]here$/i;
-/** No format has more runs of variable length in one alphabet. */
-const REMEMBERED = 4;
-
-/** Formats by the code of their first two characters, longest prefix first; built by the first search. */
-let byBeginning: Map<number, Compiled[]> | undefined;
-/** By the code of two characters: a bit for each third character of a prefix, by its code modulo 32. */
-const GOES_ON = new Int32Array(ASCII * ASCII);
-const ANY = -1;
-
-function formatsByBeginning(): Map<number, Compiled[]> {
-  if (byBeginning === undefined) {
-    byBeginning = beginnings(tokenFormats().map(compiled));
-    for (const [code, formats] of byBeginning)
-      for (const { prefix } of formats)
-        GOES_ON[code] = (GOES_ON[code] as number) | (prefix.length > 2 ? 1 << prefix.charCodeAt(2) : ANY);
-  }
-  return byBeginning;
-}
-
-const MEMBERS = Object.fromEntries(
-  Object.entries(ALPHABETS).map(([name, characters]) => [name, membersOf(characters)]),
-) as Record<Alphabet, Uint8Array>;
+/** The characters of a run in a token's shape. */
+export const ALPHABETS: Readonly<Record<string, string>> = {
+  digit: raw`\d`,
+  hex: raw`\da-f`,
+  anyhex: raw`\da-fA-F`,
+  upper: raw`\dA-Z`,
+  lower: raw`\da-z`,
+  base62: raw`\dA-Za-z`,
+  base32: "A-Z2-7",
+  base64: raw`\dA-Za-z+/=`,
+  url64: raw`\w-`,
+  url64dot: raw`\w.-`,
+  url64pad: raw`\w=-`,
+  word: raw`\w`,
+};
 
 /**
- * Tokens with a fixed prefix. Every character is tested once for prefixes and once per alphabet: scanned runs
- * are cached, so the time is linear for any text.
+ * Issuers and the shapes of their tokens, separated by spaces; a line that starts with a space continues the
+ * previous one. A shape is literal text with runs of characters in braces: `ghp_{base62:36}` or, with a range,
+ * `{lower:5-30}`; the text before the first run is its prefix. `!` marks a shape that ends with a checksum, and
+ * needs no word boundary before it then; `#` one that requires a digit, because words can start with the prefix.
  */
-export function findTokens(text: string): Finding[] {
-  const found: Finding[] = [];
-  const walkers: Walkers = {};
-  const formats = formatsByBeginning();
-  for (let index = nextBeginning(text, 0); index !== -1; index = nextBeginning(text, index + 1)) {
-    const code = text.charCodeAt(index) * ASCII + text.charCodeAt(index + 1);
-    const finding = tokenAt(text, index, formats.get(code) ?? [], walkers);
-    if (finding === undefined || isKeyId(text, finding)) continue;
-    found.push(finding);
-    index = finding.end - 1;
-  }
-  return found;
-}
-
-/** The next position from `from` whose three characters can begin a token; -1 if there is none. */
-function nextBeginning(text: string, from: number): number {
-  const last = text.length - 2;
-  for (let index = from; index < last; index++) {
-    const first = text.charCodeAt(index);
-    const second = text.charCodeAt(index + 1);
-    if (first >= ASCII || second >= ASCII) continue;
-    const thirds = GOES_ON[first * ASCII + second] as number;
-    if (thirds !== 0 && ((thirds >>> text.charCodeAt(index + 2)) & 1) === 1) return index;
-  }
-  return -1;
-}
-
-function tokenAt(
-  text: string,
-  start: number,
-  candidates: readonly Compiled[],
-  walkers: Walkers,
-): Finding | undefined {
-  let atBoundary: boolean | undefined;
-  for (const candidate of candidates) {
-    const { prefix, format, kind } = candidate;
-    if (!text.startsWith(prefix, start)) continue;
-    atBoundary ??= isAtBoundary(text, start);
-    const begins = atBoundary || (prefix.length >= 4 && isAfterDash(text, start));
-    const end = begins || format.check !== undefined ? endAt(text, start, candidate, walkers) : undefined;
-    if (end !== undefined && isToken(text.slice(start + prefix.length, end), format, begins))
-      return { start, end, kind };
-  }
-  return undefined;
-}
-
-/** An AWS access key id is not a secret if its label says that it is an id. */
-function isKeyId(text: string, { kind, start }: Finding): boolean {
-  if (kind !== "token:AWS") return false;
-  const before = text.slice(Math.max(0, start - 30), start);
-  return /(?:key[_ -]?id|user(?:name)?|x-amz-credential)\W{1,12}(?:none\W{1,4})?$/i.test(before);
-}
-
-function endAt(text: string, start: number, { parts }: Compiled, walkers: Walkers): number | undefined {
-  const reach = endOfToken(text, start, parts, walkers);
-  // A final dot ends the sentence, not the token.
-  return reach !== undefined && text.charAt(reach - 1) === "." ? reach - 1 : reach;
-}
-
-function isToken(body: string, format: TokenFormat, atBoundary: boolean): boolean {
-  if (!hasDifferent(body) || SAYS_SO.test(body)) return false;
-  if (format.digit === true && !(/\d/.test(body) && /[A-Za-z]/.test(body))) return false;
-  return atBoundary || hasChecksum(body);
-}
-
-/** The end of the token; undefined if a part does not match or the token exceeds its maximum length. */
-function endOfToken(
-  text: string,
-  start: number,
-  parts: readonly (string | Run)[],
-  walkers: Walkers,
-): number | undefined {
-  let at = start;
-  for (const [index, part] of parts.entries()) {
-    if (typeof part === "string") {
-      if (!text.startsWith(part, at)) return undefined;
-      at += part.length;
-      continue;
-    }
-    walkers[part.alphabet] ??= { has: MEMBERS[part.alphabet], starts: [], ends: [], oldest: 0 };
-    const end = endOfRun(text, at, walkers[part.alphabet] as Walker);
-    const next = parts[index + 1];
-    const length = lengthOfRun(text, { at, end, part, next });
-    if (length === undefined) return undefined;
-    at += length;
-  }
-  return at;
-}
-
-interface Reach {
-  readonly at: number;
-  readonly end: number;
-  readonly part: Run;
-  readonly next: string | Run | undefined;
-}
-
-function lengthOfRun(text: string, { at, end, part, next }: Reach): number | undefined {
-  const { least, most } = part;
-  if (typeof next === "string") {
-    // A literal after a run can consist of the run's own characters: the run then has its minimum length.
-    for (const length of [end - at, least]) {
-      if (length >= least && length <= most && text.startsWith(next, at + length)) return length;
-    }
-    return undefined;
-  }
-  if (end - at < least) return undefined;
-  if (end - at <= most) return end - at;
-  return most >= 100 ? most : undefined;
-}
-
-/** The end of the alphabet's run that contains `at`; each run is scanned once. */
-function endOfRun(text: string, at: number, walker: Walker): number {
-  for (let slot = 0; slot < REMEMBERED; slot++) {
-    const known = walker.ends[slot] ?? 0;
-    if (at < known && at >= (walker.starts[slot] ?? 0)) return known;
-  }
-  let end = at;
-  for (; end < text.length; end++) {
-    const code = text.charCodeAt(end);
-    if (code >= ASCII || walker.has[code] === 0) break;
-  }
-  walker.starts[walker.oldest] = at;
-  walker.ends[walker.oldest] = end;
-  walker.oldest = (walker.oldest + 1) % REMEMBERED;
-  return end;
-}
-
-/** True at a word boundary, also after an escape (`\n`), a percent code (`%3D`) and a terminal colour. */
-function isAtBoundary(text: string, start: number): boolean {
-  const before = text.charAt(start - 1);
-  if (!/[A-Za-z0-9_-]/.test(before)) return true;
-  return /(?:\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9A-Fa-f]{2}|--|[a-z]_|\[\d[\d;]{0,11}m)$/.test(
-    text.slice(Math.max(0, start - 15), start),
-  );
-}
-
-/** After `dump-` or `my_`, a prefix of four characters is sufficient. */
-function isAfterDash(text: string, start: number): boolean {
-  return /[_-]/.test(text.charAt(start - 1));
-}
-
-function hasDifferent(body: string): boolean {
-  return new Set(body.slice(0, 64)).size >= FEWEST_DIFFERENT;
-}
-
-function compiled(format: TokenFormat): Compiled {
-  const parts = partsOf(format.shape);
-  const [prefix] = parts;
-  if (typeof prefix !== "string" || prefix.length < 2)
-    throw new RangeError(`${format.shape} does not begin with two characters of its own`);
-  return { format, kind: `token:${format.issuer}`, prefix, parts };
-}
-
-function beginnings(formats: readonly Compiled[]): Map<number, Compiled[]> {
-  const found = new Map<number, Compiled[]>();
-  for (const format of formats.toSorted((one, other) => other.prefix.length - one.prefix.length)) {
-    const code = format.prefix.charCodeAt(0) * ASCII + format.prefix.charCodeAt(1);
-    found.set(code, [...(found.get(code) ?? []), format]);
-  }
-  return found;
-}
-
-function membersOf(characters: string): Uint8Array {
-  const members = new Uint8Array(ASCII);
-  for (const character of characters) members[character.charCodeAt(0)] = 1;
-  return members;
-}
+const TABLE = `
+GitHub: !ghp_{base62:20-255} !gho_{base62:20-255} !ghu_{base62:20-255} !ghs_{base62:20-255}
+  !ghr_{base62:20-255} github_pat_{word:20-255}
+npm: !npm_{base62:30-64}
+GitLab: glpat-{url64dot:16-320} gldt-{url64dot:16-320} glrt-{url64dot:16-320} glcbt-{url64dot:16-320}
+  glptt-{url64dot:16-320} glft-{url64dot:16-320} glimt-{url64dot:16-320} glagent-{url64dot:16-320}
+  gloas-{url64dot:16-320} glsoat-{url64dot:16-320} glffct-{url64:16-64} GR1348941{url64:20-40}
+  glrtr-{url64:20-60} glwt-{url64:20-60} _gitlab_session={lower:32-64}
+Bitbucket: ATBB{base62:24-60} ATCTT3{url64pad:60-400}
+Atlassian: ATATT3{url64pad:60-400}
+PyPI: pypi-{url64:50-1000}
+RubyGems: rubygems_{hex:48}
+crates.io: cio{base62:32}
+Clojars: CLOJARS_{lower:60}
+NuGet: oy2{lower:43}
+Docker: dckr_pat_{url64:20-64} dckr_oat_{url64:20-64}
+  SWMTKN-1-{lower:50}-{lower:25} SWMKEY-1-{base64:43}
+JFrog: AKCp{base62:60-80} cmVmd{base62:55-70}
+Sourcegraph: sgp_{anyhex:16}_{anyhex:40} sgp_local_{anyhex:40} sgp_{anyhex:40} slk_{hex:64}
+SonarQube: squ_{hex:40} sqp_{hex:40} sqa_{hex:40}
+CircleCI: CCIPAT_{base62:20-30}_{hex:40} CCIPRJ_{base62:20-30}_{hex:40}
+Buildkite: bkua_{hex:40} bkpt_{hex:40} bkct_{base62:20-60}
+Octopus Deploy: #API-{upper:25-32}
+Vercel: vercel_blob_rw_{word:30-80} vck_{base62:40-80} vcp_{base62:40-80}
+Netlify: nfp_{base62:30-60}
+Linear: lin_api_{base62:32-64} lin_oauth_{hex:64}
+Postman: PMAK-{anyhex:24}-{anyhex:34} PMAT-{upper:26}
+ReadMe: rdme_{lower:60-80}
+Infracost: ico-{base62:32}
+Harness: pat.{url64:22}.{base62:24}.{base62:20} sat.{url64:22}.{base62:24}.{base62:20}
+Snyk: snyk_uat.{hex:8}.{url64dot:50-800}
+StackHawk: hawk.{url64:20}.{url64:20}
+AWS: AKIA{upper:16} ASIA{upper:16} ABIA{upper:16} ACCA{upper:16} #A3T{upper:17} ABSK{base64:100-280}
+  bedrock-api-key-{base64:20-2000}
+Google: AIza{url64:30-45} ya29.{url64:20-2000} GOCSPX-{url64:20-40} 1//0{url64:30-200}
+Google Storage: GOOG{upper:20-60}
+Firebase: AAAA{url64:7}:APA91b{url64:100-200}
+Alibaba Cloud: LTAI{base62:12-24}
+Tencent Cloud: AKID{base62:32}
+Yandex Cloud: AQVN{url64:35-40} t1.{url64pad:20-600}.{url64pad:80-100} #YCA{url64:35-45} y0_{url64:50-70}
+DigitalOcean: dop_v1_{hex:40-64} doo_v1_{hex:40-64} dor_v1_{hex:40-64}
+Linode: linode_{hex:64}
+Scaleway: #SCW{upper:17}
+Scalingo: tk-us-{url64:40-60}
+Heroku: HRKU-{url64:30-70}
+Fly.io: fo1_{url64:40-50} fm1a_{base64:90-2000} fm1r_{base64:90-2000} fm2_{base64:90-2000}
+Cloudflare: v1.0-{hex:24}-{hex:100-160} cfat_{base62:48} cfut_{base62:48} cfk_{base62:48}
+Akamai: akab-{lower:16}-{lower:16}
+Databricks: dapi{hex:32} dose{hex:32}
+PlanetScale: pscale_tkn_{url64dot:32-64} pscale_oauth_{url64dot:32-64} pscale_pw_{url64dot:32-64}
+Supabase: sbp_{hex:40} sb_secret_{url64:20-60} sbp_v0_{hex:40}
+Neon: napi_{lower:40-80}
+Turso: turso_{base62:30-80}
+ClickHouse Cloud: 4b1d{base62:38}
+MongoDB Atlas: mdb_sa_sk_{url64:30-60}
+Pulumi: pul-{hex:40}
+HashiCorp Vault: hvs.{url64:24-160} hvb.{url64:90-320} hvr.{url64:24-160} #s.{base62:24}
+OpenShift: sha256~{url64:43}
+Doppler: dp.pt.{base62:40-44} dp.ct.{base62:40-44} dp.st.{lower:1-35}.{base62:40-44} dp.st.{base62:40-44}
+  dp.sa.{base62:40-44} dp.scim.{base62:40-44} dp.audit.{base62:40-44}
+1Password: ops_eyJ{url64pad:100-3000} A3-{upper:6}-{upper:11}-{upper:5}-{upper:5}-{upper:5}
+  A3-{upper:6}-{upper:6}-{upper:5}-{upper:5}-{upper:5}-{upper:5}
+Bitwarden: 0.{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}.{base62:30}:{base64:22-26}
+age: AGE-SECRET-KEY-1{upper:40-70} AGE-PLUGIN-{upper:2-20}-1{upper:40-200}
+Tailscale: tskey-auth-{base62:8-20}-{base62:20-50} tskey-api-{base62:8-20}-{base62:20-50}
+  tskey-client-{base62:8-20}-{base62:20-50} tskey-scim-{base62:8-20}-{base62:20-50}
+  tskey-webhook-{base62:8-20}-{base62:20-50}
+Defined Networking: dnkey-{url64pad:26}-{url64pad:52}
+Authress: sc_{lower:5-30}.{lower:4-6}.acc_{lower:10-32}.{base64:30-120}
+  ext_{lower:5-30}.{lower:4-6}.acc_{lower:10-32}.{base64:30-120}
+  scauth_{lower:5-30}.{lower:4-6}.acc_{lower:10-32}.{base64:30-120}
+  authress_{lower:5-30}.{lower:4-6}.acc_{lower:10-32}.{base64:30-120}
+Prefect: pnu_{base62:36} pnb_{base62:36}
+Grafana: glc_{base64:32-400} glsa_{base62:32}_{anyhex:8} eyJrIjoi{base62:60-400}
+New Relic: NRAK-{base62:27} NRII-{url64:20-40} NRJS-{hex:19} NRBR-{hex:19} NRAA-{hex:27}
+  NRAL-{base62:20-40}
+Sentry: sntrys_{base64:40-500}_{base64:40-46} sntrys_eyJ{url64pad:80-600} sntryu_{hex:64} sntrya_{hex:64}
+Dynatrace: dt0c01.{base62:24}.{base62:64} dt0s16.{base62:24}.{base62:64}
+Datadog: ddapp_{base62:34} pub{hex:32}
+Honeycomb: hcaik_{lower:40-70} hcxik_{lower:40-70}
+PostHog: phx_{base62:40-60} phs_{base62:40-60} phr_{base62:40-70} pha_{base62:40-70}
+Intra 42: s-s4t2ud-{hex:64} s-s4t2af-{hex:64}
+Together AI: tgp_v1_{url64:43}
+LlamaIndex: llx-{url64:48}
+WunderGraph: cosmo_{hex:32}
+Instagram: IGQV{url64:60-400} IGQW{url64:60-400}
+NATS: SU{base32:56} SA{base32:56} SO{base32:56} SN{base32:56} SC{base32:56} SX{base32:56}
+NTLM: TlRMTVNTUAAD{base64:60-2000}
+OpenAI: sk-{base62:20-200} #sk-{url64:16-300} sk-proj-{url64:20-300} sk-svcacct-{url64:20-300}
+  sk-admin-{url64:20-300} #sess-{base62:40}
+Anthropic: sk-ant-{lower:2-12}-{url64:20-200}
+OpenRouter: sk-or-v1-{hex:40-80}
+Hugging Face: hf_{base62:20-60} api_org_{base62:30-60}
+Groq: gsk_{base62:30-80}
+xAI: xai-{base62:40-120}
+Replicate: r8_{base62:30-60}
+Perplexity: pplx-{base62:40-80}
+Fireworks: fw_{base62:20-40}
+Tavily: tvly-{url64:20-80}
+Exa and other search: fc-{hex:32} jina_{url64:50-80}
+NVIDIA: nvapi-{url64:50-80}
+LangSmith: lsv2_pt_{hex:32}_{hex:10} lsv2_sk_{hex:32}_{hex:10} ls__{hex:32}
+Langfuse: sk-lf-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}
+Pinecone: pcsk_{word:30-80}
+ElevenLabs: #sk_{hex:48}
+E2B: e2b_{hex:40}
+Stripe: sk_live_{base62:10-110} sk_test_{base62:10-110} sk_prod_{base62:10-110} rk_live_{base62:10-110}
+  rk_test_{base62:10-110} rk_prod_{base62:10-110} whsec_{base64:20-80}
+Slack: xoxa-{url64:10-260} xoxb-{url64:10-260} xoxe-{url64:10-260} xoxo-{url64:10-260} xoxp-{url64:10-260}
+  xoxr-{url64:10-260} xoxs-{url64:10-260} xoxc-{url64:10-260} xoxd-{url64:10-260} xoxe.xoxb-{url64:20-260}
+  xoxe.xoxp-{url64:20-260} xapp-{url64:10-160}
+SendGrid: SG.{url64:16-32}.{url64:16-64}
+Twilio: SK{anyhex:32}
+Brevo: xkeysib-{hex:64}-{base62:16} xsmtpsib-{hex:64}-{base62:16}
+Mailgun: key-{hex:32} pubkey-{hex:32}
+Resend: #re_{word:20-60}
+Postmark and SparkPost: #PM-{url64:30-80}
+Shopify: shpat_{anyhex:32} shpca_{anyhex:32} shppa_{anyhex:32} shpss_{anyhex:32} shpka_{anyhex:32}
+Square: EAAA{url64:22-80} sq0atp-{url64:22-60} sq0csp-{url64:40-60} sq0idp-{url64:22}
+PayPal: access_token$production\${lower:16}\${hex:32} access_token$sandbox\${lower:16}\${hex:32}
+Plaid: access-sandbox-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}
+  access-development-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}
+  access-production-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}
+Razorpay: rzp_live_{base62:14-24} rzp_test_{base62:14-24}
+Flutterwave: FLWSECK_TEST-{lower:12-36} FLWPUBK_TEST-{lower:32}-X FLWSECK-{lower:32}-X
+EasyPost: EZAK{base62:54} EZTK{base62:54}
+Duffel: duffel_test_{url64pad:40-60} duffel_live_{url64pad:40-60}
+Shippo: shippo_live_{anyhex:40} shippo_test_{anyhex:40}
+Lob: #live_{hex:35} #test_{hex:35} live_pub_{hex:31} test_pub_{hex:31}
+GoCardless: #live_{url64pad:40}
+Facebook: EAAC{base62:90-300} EAAM{base62:90-300} EAAG{base62:90-300} EAAB{base62:90-300}
+Twitter: AAAAAAAAAAAAAAAAAAAAAA{base62:60-120}
+Adobe: p8e-{base62:32}
+Airtable: pat{base62:14}.{hex:64}
+Notion: ntn_{base62:40-60} secret_{base62:43}
+Figma: figd_{url64:40-60} figu_{url64:40-60}
+Asana: 1/{digit:10-20}:{hex:32} 2/{digit:10-20}/{digit:10-20}:{hex:32}
+Adafruit: aio_{base62:28}
+Dependency-Track: odt_{base62:32-36}
+pganalyze: pgar_{base62:24-40}
+Rootly: rootly_{hex:64}
+SpectralOps: spu-{hex:32}
+Frame.io: fio-u-{url64pad:64}
+Mapbox: pk.{base62:60-120}.{url64:22} sk.{base62:60-120}.{url64:22} tk.{base62:60-120}.{url64:22}
+Typeform: tfp_{url64dot:40-70}
+Beamer: #b_{url64pad:44}
+Dropbox: sl.{url64pad:100-1400} sl.u.{url64pad:100-1400}
+HubSpot: pat-na1-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12} pat-na2-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}
+  pat-eu1-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12} pat-ap1-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}
+Contentful: CFPAT-{url64:43}
+Ubidots and Particle: BBFF-{base62:30}
+SettleMint: sm_aat_{base62:16} sm_pat_{base62:16} sm_sat_{base62:16}
+Okta: #00{url64:40}
+LaunchDarkly: sdk-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}
+WakaTime: waka_{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}
+Zapier and Make: #zak_{base62:30-60}
+ngrok: #ngrok_{word:30-80}
+Web tokens: eyJ{url64:8-8000}.{url64:8-16000}.{url64:0-4000} eyJ{url64:8-8000}.{url64:8-16000}
+  ZXlK{base64:60-8000}
+`;
 
 /**
  * Tokens identified by text in the middle or at the end: issuer, required text, and the pattern of the whole
  * token, with every repetition bounded; separated by `~>`.
  */
-const ANCHORED = String.raw`
+const ANCHORED = raw`
 HashiCorp Terraform~>.atlasv1.~>\b[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{55,75}
 Azure~>Q~~>(?<![\w~.-])[\w~.]{3}\dQ~[\w~.-]{31,34}(?![\w~-])
 Azure DevOps~>AZDO~>\b[A-Za-z0-9]{70,80}AZDO[A-Za-z0-9]{4,8}\b
@@ -263,6 +218,176 @@ Express session~>s%3A~>\bs%3A[\w-]{32}\.[\w%]{43,61}
 Sidekiq~>contribsys~>\b[0-9a-f]{8}:[0-9a-f]{8}(?=@(?:gems|enterprise)\.contribsys)
 Sidekiq~>CONTRIBSYS__COM~>(?<=CONTRIBSYS__COM["'\s=:]{1,5})[0-9a-f]{8}:[0-9a-f]{8}\b
 `;
+
+/** The format of an issuer's tokens. */
+interface TokenFormat {
+  readonly issuer: string;
+  readonly shape: string;
+  readonly prefix: string;
+  /** `!` or `#`, as in the table. */
+  readonly mark: string;
+  /** Compiled when a text first contains the prefix. */
+  pattern?: RegExp;
+}
+
+/** All token formats with a fixed prefix. */
+export function tokenFormats(): TokenFormat[] {
+  const lines = TABLE.replace(/\n /g, " ").trim().split("\n");
+  return lines.flatMap((line) => {
+    const [issuer = "", shapes = ""] = line.split(": ", 2);
+    return [...shapes.matchAll(/([!#]?)(([^ {]+)\S*)/g)].map(
+      ([, mark = "", shape = "", prefix = ""]): TokenFormat => ({ issuer, shape, prefix, mark }),
+    );
+  });
+}
+
+const RUN = /\{(\w+):(\d+)(?:-(\d+))?\}/g;
+
+/** The pattern of a shape. A run at the end is cut after its most characters if these are at least 100. */
+function patternOf(shape: string): RegExp {
+  const literal = shape.replace(/[.$]/g, "\\$&");
+  const source = literal.replace(RUN, (run, name: string, least: string, most: string, at: number) => {
+    const set = `[${ALPHABETS[name]}]`;
+    const whole = `${set}{${least},${most ?? least}}(?!${set})`;
+    if (at + run.length === literal.length) return Number(most) >= 100 ? `${set}{${least},${most}}` : whole;
+    // A literal after a run can consist of the run's own characters: the run then has its minimum length.
+    return most === undefined ? `${set}{${least}}` : `(?:${whole}|${set}{${least}})`;
+  });
+  return new RegExp(source, "y");
+}
+
+const ASCII = 128;
+/** Formats by the code of their first two characters, longest prefix first; built by the first search. */
+let byBeginning: Map<number, TokenFormat[]> | undefined;
+/** By the code of two characters: a bit for each third character of a prefix, by its code modulo 32. */
+const GOES_ON = new Int32Array(ASCII * ASCII);
+
+function formatsByBeginning(): Map<number, TokenFormat[]> {
+  if (byBeginning !== undefined) return byBeginning;
+  byBeginning = new Map();
+  for (const format of tokenFormats().toSorted((one, other) => other.prefix.length - one.prefix.length)) {
+    const { prefix } = format;
+    const code = prefix.charCodeAt(0) * ASCII + prefix.charCodeAt(1);
+    byBeginning.set(code, [...(byBeginning.get(code) ?? []), format]);
+    GOES_ON[code] = (GOES_ON[code] as number) | (prefix.length > 2 ? 1 << prefix.charCodeAt(2) : -1);
+  }
+  return byBeginning;
+}
+
+/** Tokens with a fixed prefix. */
+export function findTokens(text: string): Finding[] {
+  const found: Finding[] = [];
+  const formats = formatsByBeginning();
+  const barred = new Map<TokenFormat, number>();
+  for (let index = nextBeginning(text, 0); index !== -1; index = nextBeginning(text, index + 1)) {
+    const code = text.charCodeAt(index) * ASCII + text.charCodeAt(index + 1);
+    const finding = tokenAt(text, index, formats.get(code) ?? [], barred);
+    if (finding === undefined || isKeyId(text, finding)) continue;
+    found.push(finding);
+    index = finding.end - 1;
+  }
+  return found;
+}
+
+/** The next position from `from` whose three characters can begin a token; -1 if there is none. */
+function nextBeginning(text: string, from: number): number {
+  const last = text.length - 2;
+  for (let index = from; index < last; index++) {
+    const first = text.charCodeAt(index);
+    const second = text.charCodeAt(index + 1);
+    if (first >= ASCII || second >= ASCII) continue;
+    const thirds = GOES_ON[first * ASCII + second] as number;
+    if (thirds !== 0 && ((thirds >>> text.charCodeAt(index + 2)) & 1) === 1) return index;
+  }
+  return -1;
+}
+
+function tokenAt(
+  text: string,
+  start: number,
+  candidates: readonly TokenFormat[],
+  barred: Map<TokenFormat, number>,
+): Finding | undefined {
+  let atBoundary: boolean | undefined;
+  for (const format of candidates) {
+    const { prefix, mark, issuer } = format;
+    if (!text.startsWith(prefix, start)) continue;
+    atBoundary ??= isAtBoundary(text, start);
+    // After `dump-` or `my_`, a prefix of four characters is sufficient.
+    const begins = atBoundary || (prefix.length >= 4 && /[_-]/.test(text.charAt(start - 1)));
+    const end = begins || mark === "!" ? endAt(text, start, format, barred) : undefined;
+    if (end !== undefined && isToken(text.slice(start + prefix.length, end), mark, begins))
+      return { start, end, kind: `token:${issuer}` };
+  }
+  return undefined;
+}
+
+/** The end of the token; `barred` has, by format, the position before which it cannot start. */
+function endAt(
+  text: string,
+  start: number,
+  format: TokenFormat,
+  barred: Map<TokenFormat, number>,
+): number | undefined {
+  if (start < (barred.get(format) ?? 0)) return undefined;
+  format.pattern ??= patternOf(format.shape);
+  format.pattern.lastIndex = start;
+  const token = format.pattern.exec(text)?.[0];
+  if (token === undefined) barred.set(format, nextStart(text, start, format));
+  // A final dot ends the sentence, not the token.
+  return token === undefined ? undefined : start + token.length - (token.endsWith(".") ? 1 : 0);
+}
+
+/** After a failure: where a format whose long first run must end with a literal can start again; else 0. */
+function nextStart(text: string, start: number, { shape, prefix }: TokenFormat): number {
+  const [, alphabet = "", most] = /^[^{]+\{(\w+):\d+-(\d{4,})\}./.exec(shape) ?? [];
+  if (most === undefined) return 0;
+  const run = new RegExp(`[${ALPHABETS[alphabet]}]*`, "y");
+  run.lastIndex = start + prefix.length;
+  const length = run.exec(text)?.[0].length ?? 0;
+  // Starts within the run have the same end, and fail too unless the run was too long.
+  return start + length + (length > Number(most) ? -Number(most) : prefix.length);
+}
+
+/** A placeholder in a template file: `ghp_replace_me`, `xoxb-your-token`. */
+const SAYS_SO = /(?:^|[-_.])(?:your|replace|insert)[-_]|[-_]here$/i;
+const FEWEST_DIFFERENT = 5;
+
+function isToken(body: string, mark: string, begins: boolean): boolean {
+  if (new Set(body.slice(0, 64)).size < FEWEST_DIFFERENT || SAYS_SO.test(body)) return false;
+  if (mark === "#" && !(/\d/.test(body) && /[A-Za-z]/.test(body))) return false;
+  return begins || checksumOf(body.slice(0, -CHECK_LENGTH)) === body.slice(-CHECK_LENGTH);
+}
+
+/** An AWS access key id is not a secret if its label says that it is an id. */
+function isKeyId(text: string, { kind, start }: Finding): boolean {
+  if (kind !== "token:AWS") return false;
+  const before = text.slice(Math.max(0, start - 30), start);
+  return /(?:key[_ -]?id|user(?:name)?|x-amz-credential)\W{1,12}(?:none\W{1,4})?$/i.test(before);
+}
+
+/** True at a word boundary, also after an escape (`\n`), a percent code (`%3D`) and a terminal colour. */
+function isAtBoundary(text: string, start: number): boolean {
+  const before = text.charAt(start - 1);
+  if (!/[A-Za-z0-9_-]/.test(before)) return true;
+  return /(?:\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9A-Fa-f]{2}|--|[a-z]_|\[\d[\d;]{0,11}m)$/.test(
+    text.slice(Math.max(0, start - 15), start),
+  );
+}
+
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const CHECK_LENGTH = 6;
+
+/**
+ * The checksum at the end of GitHub and npm tokens: CRC-32 of the text between prefix and checksum, as six
+ * base62 characters. https://github.blog/2021-04-05-behind-githubs-new-authentication-token-formats/
+ */
+export function checksumOf(entropy: string): string {
+  let rest = crc32(entropy);
+  let digits = "";
+  for (; rest > 0; rest = Math.floor(rest / 62)) digits = BASE62.charAt(rest % 62) + digits;
+  return digits.padStart(CHECK_LENGTH, "0");
+}
 
 const ANCHORED_TOKENS = ANCHORED.trim()
   .split("\n")
