@@ -158,8 +158,10 @@ function advance(known: Known, fresh: readonly unknown[]): boolean {
   const added = newest.flatMap((entry) => idsOf(format, entry));
   if (added.some((id) => ids.has(id))) return false;
   for (const id of added) ids.add(id);
-  given.push(...fresh);
-  if (clean !== given) clean.push(...fresh);
+  for (const entry of fresh) {
+    given.push(entry);
+    if (clean !== given) clean.push(entry);
+  }
   const next = cutOf(read);
   if (next <= head.length) return true;
   known.cut = cut + next - head.length;
