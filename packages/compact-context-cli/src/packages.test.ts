@@ -22,15 +22,15 @@ function install(name: string, manifest: object, files: Readonly<Record<string, 
 }
 
 it.each([
-  ["conditions", { exports: { ".": { types: "./x.d.ts", import: "./in.mjs", default: "./in.mjs" } } }],
-  ["a bare condition", { exports: { import: "./no.mjs", require: "./in.cjs" } }],
+  [
+    "conditions",
+    { exports: { ".": { types: "./x.d.ts", node: { import: "./in.mjs" }, default: "./no.mjs" } } },
+  ],
+  ["a bare condition", { exports: { import: "./in.mjs", require: "./no.cjs" } }],
   ["one file", { exports: "./in.mjs" }],
-  ["no exports", { main: "in.cjs" }],
+  ["no exports, a module", { module: "in.mjs", main: "no.cjs" }],
 ])("a package of the project is found by %s", async (_, manifest) => {
-  install("@compact-test/found", manifest, {
-    "in.mjs": "export const found = 1;",
-    "in.cjs": "exports.found = 1;",
-  });
+  install("@compact-test/found", manifest, { "in.mjs": "export const found = 1;" });
   const deep = join(folder, "a", "b");
   mkdirSync(deep, { recursive: true });
   expect(await importPackage("@compact-test/found", deep)).toMatchObject({ found: 1 });
@@ -39,7 +39,7 @@ it.each([
 it("a subpath is found; one that is not exported is not", async () => {
   install(
     "compact-test-sub",
-    { exports: { "./more": { default: "./more.mjs" } } },
+    { exports: { "./more": { import: "./more.mjs" } } },
     { "more.mjs": "export const more = 2;" },
   );
   expect(await importPackage("compact-test-sub/more", folder)).toMatchObject({ more: 2 });
