@@ -34,6 +34,8 @@ beforeAll(async () => {
     await archive.saveTranscript(`session-${index}`, 1, [{ id: "m0", role: "user", parts }]);
     const record = {
       type: "user",
+      uuid: `u${index}`,
+      parentUuid: null,
       sessionId: `s${index}`,
       message: { role: "user", content: `Ask ${index}` },
     };

@@ -238,11 +238,14 @@ describe("time", () => {
       now += milliseconds;
     };
     vi.spyOn(platform, "clock").mockImplementation(() => now);
-    vi.stubGlobal("setTimeout", (callback: () => void, milliseconds: number) =>
-      wait(() => {
-        pass(milliseconds);
-        callback();
-      }, 0),
+    // Connections kept open by other tests set timers too, with arguments of their own.
+    vi.stubGlobal(
+      "setTimeout",
+      (callback: (...args: unknown[]) => void, milliseconds: number, ...args: unknown[]) =>
+        wait(() => {
+          pass(milliseconds);
+          callback(...args);
+        }, 0),
     );
     return { pass, clock: () => now };
   }
