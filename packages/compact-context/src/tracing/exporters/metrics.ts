@@ -168,9 +168,16 @@ export interface InstrumentOptions {
   readonly unit?: string;
 }
 
+/** `add` and `record` are methods, since those of `@opentelemetry/api` take a narrower context. */
 export interface OpenTelemetryMeter {
-  createCounter(name: string, options?: InstrumentOptions): { add: Write };
-  createHistogram(name: string, options?: InstrumentOptions): { record: Write };
+  createCounter(
+    name: string,
+    options?: InstrumentOptions,
+  ): { add(value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext): void };
+  createHistogram(
+    name: string,
+    options?: InstrumentOptions,
+  ): { record(value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext): void };
 }
 
 // ---- Prometheus
