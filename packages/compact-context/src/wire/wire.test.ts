@@ -393,6 +393,20 @@ describe("reasoning that the provider refuses", () => {
     expect(events.map(({ properties }) => properties.code)).toContain("reasoning_dropped");
   });
 
+  it("that the provider dropped is told of each of two parallel answers", async () => {
+    const { wire, events, manager } = setUp();
+    const calls = [await wire(ANTHROPIC.url, {}, ANTHROPIC.bodyOf([ask]))];
+    calls.push(await wire(ANTHROPIC.url, {}, ANTHROPIC.bodyOf([ask])));
+    const drops = [1, 2].map((many) => ok({ input_transformations: Array(many).fill(DROP) }));
+    for (const [index, call] of calls.entries())
+      await (await call.send(async () => drops[index] as Response)).text();
+    const next = await wire(ANTHROPIC.url, {}, ANTHROPIC.bodyOf([ask]));
+    expect(next.report?.reasoningDroppedByProvider).toBe(2);
+    await manager.flush();
+    const codes = events.map(({ properties }) => properties.code);
+    expect(codes.filter((code) => code === "reasoning_dropped")).toHaveLength(2);
+  });
+
   it("a refusal for another reason stands", async () => {
     let calls = 0;
     const found = await setUp().wire(ANTHROPIC.url, {}, ANTHROPIC.bodyOf(chat(1)));
