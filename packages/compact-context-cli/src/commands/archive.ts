@@ -1,5 +1,5 @@
 import { CompactManager, type Message, ownedSession } from "compact-context";
-import { argumentsText, resultText } from "compact-context/internal/core/message";
+import { argumentsText, callNames, resultText } from "compact-context/internal/core/message";
 import { CompactError, closest } from "compact-context/internal/errors";
 import { restoreStep } from "compact-context/internal/recall/recall";
 import type { SearchHit } from "compact-context/internal/search/archive";
@@ -10,7 +10,7 @@ import { checkDestination, writeOutput } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
 import { commandLine, type Flags, type Invocation, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
-import { callNames, messageGist } from "../render/headline.ts";
+import { messageGist } from "../render/headline.ts";
 import { type Row, table } from "../render/table.ts";
 import {
   firstWords,

@@ -96,7 +96,8 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
     return 0;
   }
   if (flags.summary === true) {
-    if (outcome.result.summary === undefined) warn("there is no summary: nothing was summarized");
+    if (outcome.result.summary === undefined)
+      warn("there is no summary: nothing was summarized; --target 50% would");
     else terminal.print(safeLines(outcome.result.summary.trim()));
     return 0;
   }

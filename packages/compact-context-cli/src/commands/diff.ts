@@ -1,10 +1,10 @@
 import type { Message } from "compact-context";
-import { contentHash, toolCalls, toolResults } from "compact-context/internal/core/message";
+import { callNames, contentHash, toolCalls, toolResults } from "compact-context/internal/core/message";
 import { layersOf } from "compact-context/internal/core/report";
 import { type Invocation, printResult } from "../flags.ts";
 import { createProgress, type Terminal } from "../ports.ts";
 import { type LayerState, layerComparison, totalBars } from "../render/compaction.ts";
-import { callNames, headline, messageGist, problemLines } from "../render/headline.ts";
+import { headline, messageGist, problemLines } from "../render/headline.ts";
 import type { Style } from "../render/table.ts";
 import { foldedRows, type Row, table } from "../render/table.ts";
 import { formatCount } from "../render/text.ts";

@@ -1,7 +1,8 @@
+import { callNames } from "compact-context/internal/core/message";
 import { type Invocation, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { barTable, layerTable } from "../render/compaction.ts";
-import { callNames, headline, messageGist, reportLines } from "../render/headline.ts";
+import { headline, messageGist, reportLines } from "../render/headline.ts";
 import type { Style } from "../render/table.ts";
 import { bar, labelled, type Row, table } from "../render/table.ts";
 import {

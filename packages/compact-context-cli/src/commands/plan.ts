@@ -1,9 +1,10 @@
 import { type CompactionPlan, type Message, type PlannedMessage, planCompaction } from "compact-context";
+import { callNames } from "compact-context/internal/core/message";
 import type { PlannedAction } from "compact-context/internal/core/plan";
 import { commandLine, type Invocation, printResult, RESULT_FLAGS } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { untouchedView } from "../render/compaction.ts";
-import { callNames, headline, messageGist, problemLines } from "../render/headline.ts";
+import { headline, messageGist, problemLines } from "../render/headline.ts";
 import type { Style } from "../render/table.ts";
 import { columnNames, foldedRows, type Row, table } from "../render/table.ts";
 import { formatCount, formatPercent, paragraph, plural } from "../render/text.ts";

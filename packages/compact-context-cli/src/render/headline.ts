@@ -95,12 +95,3 @@ function partGist(part: Part, names: ReadonlyMap<string, string>): string {
       return `(${firstWords(part.mediaType)})`;
   }
 }
-
-/** Tool names by call id. */
-export function callNames(messages: readonly Message[]): Map<string, string> {
-  const names = new Map<string, string>();
-  for (const message of messages) {
-    for (const part of message.parts) if (part.type === "toolCall") names.set(part.id, part.name);
-  }
-  return names;
-}

@@ -75,13 +75,13 @@ export const MESSAGE_LAYERS: readonly LayerKey[] = [
 export const EVENT_LAYERS: readonly LayerKey[] = [...MESSAGE_LAYERS, "messages"];
 
 /** Tokens of a request outside its messages. */
-export interface FixedTokens {
+interface FixedTokens {
   readonly system: number;
   readonly tools: number;
 }
 
 /** The layer and tokens of one message. */
-export interface LayerShare {
+interface LayerShare {
   readonly layer: LayerKey;
   readonly tokens: number;
 }

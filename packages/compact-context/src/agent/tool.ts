@@ -186,7 +186,7 @@ function boundedOutput(text: string, most: number): string {
 }
 
 /** A deadline whose signal supports any number of listeners: concurrent calls share it. */
-export function startShared(ms: number, outer?: AbortSignal): Deadline {
+export function startShared(ms: number, outer: AbortSignal): Deadline {
   const deadline = startDeadline(ms, outer);
   setMaxListeners(0, deadline.signal);
   return deadline;

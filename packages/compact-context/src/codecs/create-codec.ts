@@ -1,5 +1,6 @@
 import {
   argumentsText,
+  callNames,
   contentHash,
   type Format,
   keepHashes,
@@ -168,14 +169,6 @@ function buildContext(format: Format, messages: readonly Message[]): BuildContex
       return names.get(id) ?? "";
     },
   };
-}
-
-function callNames(messages: readonly Message[]): Map<string, string> {
-  const names = new Map<string, string>();
-  for (const message of messages) {
-    for (const part of message.parts) if (part.type === "toolCall") names.set(part.id, part.name);
-  }
-  return names;
 }
 
 // ---- the steps of new entries

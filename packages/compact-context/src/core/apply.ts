@@ -159,8 +159,8 @@ class Application {
         ? ((await this.#write()) ?? this.#previous() ?? this.#bareOpening())
         : undefined;
     const covers = written?.made?.opening?.covers;
-    const behind = covers === undefined ? undefined : this.#keepReasoning(covers, written?.tokens ?? 0);
     const summaryTokens = written?.tokens ?? 0;
+    const behind = covers === undefined ? undefined : this.#keepReasoning(covers, summaryTokens);
     // Kept reasoning is bound to the messages before it: nothing may come between them and the provider's
     // compaction.
     const after =

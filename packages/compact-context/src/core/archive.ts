@@ -137,9 +137,11 @@ async function saveTranscript(
     const key = archiveFiles.transcript(session, free);
     const overlap: Overlap =
       ifVersion === null ? "extends" : await compare(headsOf(driver, key), messages, idAt);
-    const known = await knownPlaces(driver, session, free - 1);
     const put = { ifVersion };
-    const write = () => driver.put(key, lines(messages, { idAt, known, redact }), put);
+    const write = async () => {
+      const known = await knownPlaces(driver, session, free - 1);
+      return driver.put(key, lines(messages, { idAt, known, redact }), put);
+    };
     const isWritten = overlap === "extends" && (await unlessOvertaken(write));
     if (isWritten || overlap === "holds") return { location: `${driver.location}/${key}`, step: free, ids };
     // The step was left by a crash or saved by another worker: compare it. A different one is left unchanged.

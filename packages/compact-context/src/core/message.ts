@@ -128,6 +128,11 @@ export function messageText(message: Message): string {
   return texts.join("\n");
 }
 
+/** Tool names by call id. */
+export function callNames(messages: readonly Message[]): Map<string, string> {
+  return new Map(messages.flatMap(toolCalls).map(({ id, name }) => [id, name]));
+}
+
 export function toolCalls(message: Message): ToolCallPart[] {
   return message.parts.filter((part) => part.type === "toolCall");
 }

@@ -219,7 +219,7 @@ function wireItem(native: Readonly<Record<string, unknown>>): Readonly<Record<st
 }
 
 /** True for formats that split one response into several entries. */
-function isItemFormat(format: Format | undefined): boolean {
+export function isItemFormat(format: Format | undefined): boolean {
   return format === "openai-responses" || format === "openai-agents";
 }
 

@@ -261,11 +261,6 @@ export function isSystem({ message }: Entry): boolean {
   return message.role === "system" || message.role === "developer";
 }
 
-/** True for formats whose calls and results are entries of their own. */
-export function isItemFormat(format: Format): boolean {
-  return format === "openai-responses" || format === "openai-agents";
-}
-
 /** True for an item that carries its content for the provider. */
 export function isSealed(native: NativeObject): boolean {
   return [native, objectOf(native.providerData)].some(

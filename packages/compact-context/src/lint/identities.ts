@@ -1,8 +1,8 @@
 import { copyWith, filled } from "../codecs/native.ts";
 import { type Format, jsonText, textHash } from "../core/message.ts";
+import { isItemFormat } from "../core/units.ts";
 import {
   type Entry,
-  isItemFormat,
   isSealed,
   lacksCallId,
   lacksResultId,

@@ -1,8 +1,9 @@
 import { codecFor } from "../codecs/formats.ts";
 import { copyWith, filled, type NativeObject, objectOf } from "../codecs/native.ts";
 import type { Format, Message } from "../core/message.ts";
+import { isItemFormat } from "../core/units.ts";
 import { defined } from "../errors.ts";
-import { type Cell, type Entry, isItemFormat, type ReadList, typeOf } from "./entries.ts";
+import { type Cell, type Entry, type ReadList, typeOf } from "./entries.ts";
 import { type Batch, type PlacedCall, pairCalls } from "./pairs.ts";
 import { at, atEntry, atSpot, type Done, drop, type Editor, type Finding, type LintOptions } from "./rule.ts";
 

@@ -142,7 +142,10 @@ export class OpenIndexes {
     const byPlace = new Map<BlockPlace, number[]>();
     for (const document of documents) {
       const place = placeIn(from, document);
-      if (place !== undefined) byPlace.set(place, [...(byPlace.get(place) ?? []), document]);
+      if (place === undefined) continue;
+      const mine = byPlace.get(place);
+      if (mine === undefined) byPlace.set(place, [document]);
+      else mine.push(document);
     }
     const look = async ([place, mine]: readonly [BlockPlace, readonly number[]]): Promise<void> => {
       const block = await this.#blockOf(from.folder, place, holds);

@@ -222,13 +222,14 @@ async function prepare(call: ModelCall): Promise<WireCall> {
   try {
     const { messages, report } = await compacted(call, { ...beside(call), usage });
     remember(call, messages);
+    const first = bodyWith(call, messages);
     return {
-      body: bodyWith(call, messages),
+      body: first,
       headers: headersFor(headers, kind, messages),
       session,
       report: report && (dropped === undefined ? report : { ...report, reasoningDroppedByProvider: dropped }),
       passedBy: report === undefined ? "failed" : undefined,
-      send: (send) => sendFitting(call, messages, send),
+      send: (send) => sendFitting(call, messages, first, send),
     };
   } catch (error) {
     if (!hasCode(error, "InsufficientBudget")) throw error;
@@ -303,9 +304,10 @@ function bodyWith({ body, kind, list, memory }: ModelCall, messages: readonly un
 async function sendFitting(
   call: ModelCall,
   messages: readonly unknown[],
+  first: Json,
   send: (body: Json) => Promise<Response>,
 ): Promise<Response> {
-  const response = await send(bodyWith(call, messages));
+  const response = await send(first);
   if (!REFUSALS.has(response.status)) return watched(call, response);
   const text = await response.text();
   const again = await mended(call, messages, { status: response.status, text });
