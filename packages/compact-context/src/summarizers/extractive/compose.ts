@@ -11,12 +11,14 @@ import {
   readEarlier,
   SHORT_INTRODUCTION,
   type Told,
+  untoldLine,
   WISH,
 } from "./format.ts";
-import { aboutNote, foreignPieces, itemsOf, typedPieces } from "./items.ts";
+import { aboutNote, ageWeight, foreignPieces, itemsOf, typedPieces } from "./items.ts";
 import type { Entry, Reading, Speech } from "./reading.ts";
 import { buildSections, type ComposeOptions, requestLines, type Scene } from "./sections.ts";
 import { createSaid, createSelection, type Item } from "./select.ts";
+import { decisionsIn, readSentences } from "./statements.ts";
 import type { Step } from "./steps.ts";
 import { clipEnd, clipToTokens, groupBy, oneLine, sentences, termsOf } from "./text.ts";
 
@@ -119,7 +121,7 @@ function* writeSummary(scene: Scene): Steps<string> {
   const beside = oneLine(reading.beside.join("\n"));
   const all = yield* itemsOf(reading, earlier.episodes.length, scene.shorten);
   const own = yield* flatMapInSteps(all, (item) => (beside.includes(oneLine(item.text)) ? [] : [item]));
-  const items = wishedItems([...earlierItems(earlier), ...own], options.instruction);
+  const items = wishedItems(withFirst([...earlierItems(earlier), ...own]), options.instruction);
   const said = yield* createSaid(items);
   for (const text of textsBeside(reading)) said.add(text);
   yield;
@@ -219,7 +221,6 @@ const EARLIER_WEIGHT: Readonly<Record<Item["kind"], number>> = {
   foreign: 2,
 };
 const EARLIER_AGE = 0.6;
-const FADING = 0.5;
 /** The position of another writer's summary in the story. */
 const FOREIGN = -1;
 
@@ -231,7 +232,11 @@ export function earlierItems(earlier: Earlier): Item[] {
       episode,
       order,
       // Earlier rounds fade: their most valuable pieces stay longest.
-      weight: EARLIER_WEIGHT[piece.kind] * EARLIER_AGE * ((episode + 1) / earlier.episodes.length) ** FADING,
+      weight:
+        EARLIER_WEIGHT[decides(piece) ? "user" : piece.kind] *
+        EARLIER_AGE *
+        ageWeight((episode + 1) / earlier.episodes.length),
+      decides: decides(piece),
     })),
   );
   return [
@@ -245,6 +250,10 @@ export function earlierItems(earlier: Earlier): Item[] {
   ];
 }
 
+function decides({ kind, text }: Pick<Told, "kind" | "text">): boolean {
+  return kind === "assistant" && decisionsIn(readSentences(text), kind).length > 0;
+}
+
 /** The lines of a request as one piece, or parted as a person's words are: a line alone may be half a sentence. */
 function withWholeRequest(pieces: readonly Told[]): Pick<Told, "kind" | "text" | "source">[] {
   const rest = pieces.findIndex(({ kind }) => kind !== "request");
@@ -255,6 +264,14 @@ function withWholeRequest(pieces: readonly Told[]): Pick<Told, "kind" | "text" |
 }
 
 const UNTITLED = { title: "none", asked: "" } as const;
+
+const FIRST = 3;
+
+/** The first request says what the session is for: it is left out last. */
+function withFirst(items: readonly Item[]): readonly Item[] {
+  const first = items.find(({ kind, order }) => kind === "request" && order === 0);
+  return items.map((item) => (item === first ? { ...item, weight: FIRST * item.weight } : item));
+}
 
 /** Groups pieces under their requests. */
 export function storyLines(scene: Scene, taken: readonly Item[]): string[] {
@@ -274,9 +291,11 @@ export function storyLines(scene: Scene, taken: readonly Item[]): string[] {
       const written = episodeLines(title, inOrder(rest), asked);
       return again && episodes.has(episode - 1) ? written.slice(1) : written;
     });
+  const untold = scene.titles.filter(({ title }, episode) => title === "user" && !episodes.has(episode));
+  const missing = scene.earlier.untold + untold.length;
   return [
     ...(foreign.length === 0 ? [] : [`## ${HEADINGS.foreign}`, ...foreign]),
-    ...(lines.length === 0 ? [] : [`## ${HEADINGS.story}`, ...lines]),
+    ...(lines.length === 0 ? [] : [`## ${HEADINGS.story}`, ...untoldLine(missing), ...lines]),
   ];
 }
 

@@ -10,7 +10,7 @@ export interface Hunk {
 
 export interface FileChange {
   readonly path: string;
-  readonly effect: "read" | "edited" | "created" | "deleted";
+  readonly effect: "read" | "edited" | "created" | "rewritten" | "deleted";
   /** The change in words: `renamed parse() to read(); added class Cache`; empty if nothing can be named. */
   readonly what: string;
   /** Added lines, trimmed; those of a new file are covered by `what`. */
@@ -76,8 +76,12 @@ function describeContent(path: string, content: string): string {
   return first.length > 0 && first.length <= QUOTED ? quoted(first) : "";
 }
 
-function listed(verb: string, names: readonly string[]): string {
-  if (names.length === 0) return "";
+/** Constants say least: they come last. */
+const CONSTANT = /^[A-Z][A-Z0-9_]*$/;
+
+function listed(verb: string, all: readonly string[]): string {
+  if (all.length === 0) return "";
+  const names = all.toSorted((one, other) => Number(CONSTANT.test(one)) - Number(CONSTANT.test(other)));
   const rest = names.length - MOST_NAMES;
   const more = rest > 0 ? ` and ${rest} more` : "";
   return `${verb} ${names.slice(0, MOST_NAMES).join(", ")}${more}`.trim();

@@ -27,6 +27,13 @@ export const NO_ROOM = "Nothing of what left this list had room here.";
 /** Ends the rules if some did not fit, in this round or an earlier one. */
 export const NOT_ALL = "(More rules had no room here.)";
 
+/** What the story says of requests that it does not tell, those of earlier rounds included. */
+const UNTOLD = /^\(Not told here: (\d{1,6}) earlier requests?\.\)$/;
+
+export function untoldLine(count: number): string[] {
+  return count === 0 ? [] : [`(Not told here: ${count} earlier request${count === 1 ? "" : "s"}.)`];
+}
+
 /** Prefix of the line that repeats what a person asked the summary to focus on. */
 export const WISH = "Asked to look after: ";
 
@@ -177,6 +184,8 @@ export interface Earlier {
   /** The items of a section, as printed. */
   readonly rows: (key: SectionKey) => readonly string[];
   readonly episodes: readonly EarlierEpisode[];
+  /** Requests that its story does not tell. */
+  readonly untold: number;
   /** A text by another writer, or by a model in front of the records. */
   readonly foreign: string;
 }
@@ -223,6 +232,7 @@ function earlierOf(sections: ReadonlyMap<SectionKey, string[]>, prose: string, r
     rulesLeftOut: sections.get("rules")?.includes(NOT_ALL) === true,
     rows: (key) => after(/^- /, key),
     episodes: readEpisodes(sections.get("story") ?? []),
+    untold: Number(UNTOLD.exec(sections.get("story")?.[0] ?? "")?.[1] ?? 0),
     foreign: [quoted("foreign"), prose].filter((text) => text !== "").join("\n"),
   };
 }

@@ -32,7 +32,7 @@ export const WEIGHTS = {
   answer: 6,
   /** The assistant's last words before the user's next message. */
   closing: 2.6,
-  decision: 2,
+  decision: 2.4,
   /** States a reason or a finding. */
   explained: 1.8,
   remark: 1.2,
@@ -54,6 +54,12 @@ export const WEIGHTS = {
 
 /** Weight of the oldest piece relative to the newest. */
 const OLDEST = 0.5;
+
+/** Weight of a piece by its place in time, from 0 to 1. */
+export function ageWeight(time: number): number {
+  return OLDEST + (1 - OLDEST) * time;
+}
+
 /** The latest messages show where the work stands: how many, and the factor on their weight. */
 const NEWEST_MESSAGES = 16;
 const NEWEST = 2;
@@ -81,7 +87,7 @@ const NARRATION =
 export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope["shorten"]): Steps<Item[]> {
   const last = reading.messages.length;
   const ageOf = (message: number): number =>
-    (OLDEST + (1 - OLDEST) * (message / last)) * (message >= last - NEWEST_MESSAGES ? NEWEST : 1);
+    ageWeight(message / last) * (message >= last - NEWEST_MESSAGES ? NEWEST : 1);
   const scope: Scope = {
     shorten,
     newest: last - NEWEST_MESSAGES,
@@ -92,9 +98,10 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
     const first = items.length;
     for (const [source, pieces] of piecesOf(episode, scope)) {
       yield;
-      for (const { kind, text, weight } of pieces) {
+      for (const { kind, text, weight, decides } of pieces) {
         items.push({
           kind,
+          decides: decides === true,
           // Typed text keeps its lines and list indentation; elsewhere a line break could forge a section.
           text: kind === "request" || kind === "assistant" ? text : oneLine(text),
           weight: weight * ageOf(source),
@@ -108,7 +115,7 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
   return items;
 }
 
-type Piece = Pick<Item, "kind" | "text" | "weight">;
+type Piece = Pick<Item, "kind" | "text" | "weight" | "decides">;
 
 /** Inputs of a piece apart from its own entry. */
 interface Scope {
@@ -164,8 +171,9 @@ export function filesChanged(steps: readonly Step[]): FileStory[] {
   const stories = new Map<string, FileStory>();
   const done = steps.filter(({ stays, outcome }) => !stays && tookEffect(outcome));
   const changes = done.flatMap((step) => step.action.files.map((file) => ({ ...file, step })));
-  for (const { path, effect, what, step } of changes) {
-    if (effect === "read") continue;
+  for (const { path, what, step, effect: named } of changes) {
+    if (named === "read") continue;
+    const effect = named === "created" && rewrites(step) ? "rewritten" : named;
     const known = stories.get(path);
     const before = known?.what ?? [];
     stories.delete(path);
@@ -178,6 +186,13 @@ export function filesChanged(steps: readonly Step[]): FileStory[] {
     });
   }
   return [...stories.values()];
+}
+
+/** How tools report that a file which they wrote was there before. */
+const REWRITTEN = /\b(?:has been updated|overwr(?:ote|itten))\b/i;
+
+function rewrites({ action, result }: Step): boolean {
+  return action.kind === "edit" && REWRITTEN.test((result?.text ?? "").slice(0, 300));
 }
 
 /** A file's changes on one line. */
@@ -232,7 +247,7 @@ function spokenPieces(text: string, closing: boolean, decisions: readonly Statem
     .map((part) => {
       const says = chosen.some((decision) => part.includes(decision)) ? "decision" : kindOfRemark(part);
       const weight = WEIGHTS[says === "remark" && closing ? "closing" : says];
-      return { kind: "assistant", text: clipEnd(part, MAX_SENTENCE), weight };
+      return { kind: "assistant", text: clipEnd(part, MAX_SENTENCE), weight, decides: says === "decision" };
     });
 }
 
@@ -374,7 +389,7 @@ const PROGRESS =
   /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|\[(?:The command (?:completed|has no)|Command finished|Current working directory|Python interpreter)|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ )/;
 
 /** A call's output line by line, if there is room; the fields of a record stay together. */
-function foundPieces(text: string, { shorten }: Scope, told = ""): Piece[] {
+export function foundPieces(text: string, { shorten }: Pick<Scope, "shorten">, told = ""): Piece[] {
   const lines = recordLines(readable(text)).slice(0, MAX_FOUND);
   return lines
     .filter((line) => line.length >= MIN_CODE && /\p{L}{2}/u.test(line) && !told.includes(line))
@@ -402,15 +417,18 @@ function fieldsOf(value: unknown, depth: number): string[] {
 
 const TAG = /<\/?[\w-]{1,60}>/g;
 
+/** Sentences at the beginning of a report, which say what came of it. */
+const OPENING = 3;
+
 /** A sub-agent's report, sentence by sentence. */
 function reportPieces({ result }: Step): Piece[] {
   return linesOf(result?.text ?? "")
     .filter(({ code }) => !code)
     .flatMap(({ text }) => sentences(text))
     .filter((sentence) => /\p{L}/u.test(sentence.replace(TAG, "")))
-    .map((sentence) => ({
+    .map((sentence, index) => ({
       kind: "ran",
-      text: clipEnd(oneLine(withoutMarks(sentence.trim())), MAX_SENTENCE),
-      weight: WEIGHTS.report,
+      text: clipEnd(bare(sentence), MAX_SENTENCE),
+      weight: index < OPENING ? WEIGHTS.other : WEIGHTS.report,
     }));
 }

@@ -317,6 +317,7 @@ describe("readOutcome of runners", () => {
       "failed",
       "exit 1",
     ],
+    ["a shell's last line", "bad thing\nexit code 1", false, "failed", "exit 1: bad thing"],
     ["OpenHands", "hi\n[Command finished with exit code 0]", false, "passed", ""],
     ["pi", "bad thing\n\nCommand exited with code 3", true, "failed", "exit 3: bad thing"],
     [

@@ -92,7 +92,7 @@ function stoppedBy(lines: readonly string[]): string | undefined {
 const EXITS = {
   first: /^(?:Error: )?Exit code:? (-?\d{1,10})$/i,
   head: /^(?:Process exited with code |<(?:exit_?code|returncode)>\s?|\{?\s{0,4}"?(?:exit_code|exitCode|returncode)"?: ?)(-?\d{1,10})(?:\s?<\/.*|,)?$/i,
-  tail: /^(?:Exit Code: |\[?(?:The )?command (?:completed|finished|exited|failed) with (?:exit )?code:? |<(?:exit_?code|returncode)>\s?|[[<(](?:exited with )?exit(?: code|:)?:? )(-?\d{1,10})(?:\.?\]?|\s?<\/.*|[)>])$/i,
+  tail: /^(?:Exit Code:? |\[?(?:The )?command (?:completed|finished|exited|failed) with (?:exit )?code:? |<(?:exit_?code|returncode)>\s?|[[<(](?:exited with )?exit(?: code|:)?:? )(-?\d{1,10})(?:\.?\]?|\s?<\/.*|[)>])$/i,
   json: /"(?:exit_code|exitCode)": ?(-?\d{1,10})[,}]/,
 } as const;
 const TIMED_OUT =

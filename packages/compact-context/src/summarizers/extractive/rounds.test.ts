@@ -51,3 +51,51 @@ it("SUM-2 an older request stays whole, or is cut at its sentences, however ofte
     .filter((piece) => piece !== "");
   for (const piece of pieces) expect(piece).toMatch(/^Sentence \d+ says that .*stop\d+\.$/);
 });
+
+/** Forty short requests, each with a longer answer. */
+const stretch = (from: number): Message[] =>
+  Array.from({ length: 40 }, (_, at) => from + at).flatMap((number) => [
+    says("user", `Now let depot_${number}.ts weigh parcels of scale_${number}.`, `u${number}`),
+    says(
+      "assistant",
+      `The reader of depot_${number}.ts rounds in grams_${number}(), which loses the tare of scale_${number}. I mended it and report_${number}.csv agrees.`,
+      `a${number}`,
+    ),
+  ]);
+
+it("SUM-2 first request and decision outlive five rounds, and what is not told is counted", async () => {
+  const decision = "I decided to use half-even rounding because the report sums rounded rows.";
+  const begin = [
+    says("user", "Fix BILL-17: totals of the depot in Ulm are off by a gram.", "u"),
+    says("assistant", decision, "a"),
+  ];
+  let summary: string | undefined;
+  for (let number = 0; number < 5; number += 1) {
+    const messages = [...(number === 0 ? begin : []), ...stretch(1000 + 40 * number)];
+    const options = { maxTokens: 1500, previous: summary };
+    summary = (await builtinSummarizer.summarize(messages, options)).text;
+  }
+  expect(summary).toContain("> Fix BILL-17: totals");
+  expect(summary).toContain(decision);
+  const told = (summary?.match(/^> /gm) ?? []).length;
+  expect(summary).toContain(`(Not told here: ${201 - told} earlier requests.)`);
+});
+
+it("SUM-14 what was typed is told before what the assistant said of it", async () => {
+  const typed = [
+    "why does weigh fail in the build?",
+    "and why not here?",
+    "I think it is the scale",
+    "what does weigh say now?",
+    "_why_ does it round these?",
+    "does this one write to the ledger?",
+    "run that again",
+  ];
+  const answers = stretch(1).filter(({ role }) => role === "assistant");
+  const messages = typed.flatMap((text, index) => [
+    says("user", text, `t${index}`),
+    ...answers.slice(5 * index, 5 * index + 5).map((answer, at) => ({ ...answer, id: `${index}.${at}` })),
+  ]);
+  const { text } = await builtinSummarizer.summarize(messages, { maxTokens: 500 });
+  for (const line of typed) expect(text).toContain(`> ${line}`);
+});

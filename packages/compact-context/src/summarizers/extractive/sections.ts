@@ -10,12 +10,12 @@ import {
   quoteLines,
   type SectionKey,
 } from "./format.ts";
-import { changeWords, filesChanged, outcomeWords, typedPieces, WEIGHTS } from "./items.ts";
+import { changeWords, filesChanged, foundPieces, outcomeWords, typedPieces, WEIGHTS } from "./items.ts";
 import { NOT_RECORDED } from "./outcomes.ts";
 import { BY_USER, type Reading } from "./reading.ts";
 import { createSaid, createSelection, type Item, type Said } from "./select.ts";
 import { standing } from "./statements.ts";
-import { isFinished, keyOf, openTasks, type Task } from "./steps.ts";
+import { isFinished, keyOf, openTasks, type Step, type Task } from "./steps.ts";
 import { clipEnd, clipLine, clipToTokens, oneLine, unsaidFirst } from "./text.ts";
 import { isBareReply } from "./typed.ts";
 
@@ -78,6 +78,8 @@ export function sectionsOf(strategy: SummaryStrategy): SectionKey[] {
 const SMALL = 240;
 /** Minimum tokens of a section: a heading and a line. */
 const LEAST_SECTION = 14;
+/** What a section may take in the least room: a heading and a longer line. */
+const LEAST_SHARE = 36;
 
 /** The inputs of a summary. */
 export interface Scene {
@@ -112,7 +114,7 @@ export function buildSections(
   let left = room;
   return keys.flatMap((key) => {
     const share = VIEWS[options.strategy][key] ?? 0;
-    const most = Math.min(left, Math.max(LEAST_SECTION, Math.floor(share * maxTokens)));
+    const most = Math.min(left, Math.max(LEAST_SHARE, Math.floor(share * maxTokens)));
     const lines = most < LEAST_SECTION ? [] : sectionLines(key, scene, most);
     if (lines.length === 0) return [];
     left -= countText(`${lines.join("\n")}\n`);
@@ -346,9 +348,17 @@ function stopRows({ reading, shorten, asking }: Scene): string[] {
   const last = steps.slice(steps.findLastIndex(({ stays }) => stays) + 1).slice(-LAST_STEPS);
   return [
     ...said,
-    ...last.map(({ action }) => `last: ${clipLine(shorten(action.words), 200)}`),
+    ...last.map((step) => `last: ${clipLine(shorten(step.action.words), 200)}${endOf(step, shorten)}`),
     ...announced,
   ];
+}
+
+/** What came of a step: its outcome, and what a tool of the host returned. */
+function endOf({ action, outcome, result }: Step, shorten: (text: string) => string): string {
+  const returned = action.kind === "other" && outcome.detail === "" ? (result?.text ?? "") : "";
+  const [first] = foundPieces(returned.slice(0, 2_000), { shorten });
+  const ended = [outcomeWords(outcome), clipLine(first?.text ?? "", 160)].filter((text) => text !== "");
+  return ended.length === 0 ? "" : `: ${ended.join(", ")}`;
 }
 
 const BEFORE_REASON = /^[\s\S]{20,}?(?=\b(?:because|since|so that|in order to|due to)\b)/i;

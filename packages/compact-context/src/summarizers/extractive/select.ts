@@ -13,6 +13,8 @@ export interface Item {
   readonly text: string;
   /** Weight of its terms relative to other items. */
   readonly weight: number;
+  /** It states a decision. */
+  readonly decides?: boolean;
 }
 
 export type ItemKind =
@@ -119,11 +121,14 @@ const SHARES: Partial<Record<ItemKind, number>> = { code: 0.07, found: 0.08, loo
 /** Consecutive items that may fail to fit before the rest is skipped. */
 const MAX_MISFITS = 60;
 
-/** Users' typed text is included if there is room, even if it says nothing new. */
-const TYPED_AGAIN = 0.3;
+/** What a user typed, a long text its beginning, and decisions come first until they fill their share of the room. */
+const LASTING_SHARE = 0.6;
+/** What their content is worth at least before and after that, as if it said something new. */
+const LASTING = 15;
+const BEYOND_SHARE = 0.3;
 
-function isTyped({ kind }: Item): boolean {
-  return kind === "request" || kind === "user";
+function isLasting({ kind, order, decides }: Item): boolean {
+  return (kind === "request" && order === 0) || kind === "user" || decides === true;
 }
 
 /** Number of items re-rated per step. */
@@ -177,9 +182,11 @@ export function* createSelection(
     return count;
   };
   const itemAt = (index: number): Item => items[index] as Item;
+  let lastingRoom = Number.POSITIVE_INFINITY;
   const worth = (index: number): number => {
     const novelty = said.novelty(said.terms[index] as WeighedTerms);
-    return itemAt(index).weight * Math.max(novelty, isTyped(itemAt(index)) ? TYPED_AGAIN : 0);
+    const least = lastingRoom > 0 ? LASTING : BEYOND_SHARE;
+    return itemAt(index).weight * Math.max(novelty, isLasting(itemAt(index)) ? least : 0);
   };
   const rate = (index: number): number => worth(index) / (tokens(itemAt(index)) + BASE_TOKENS);
   const open = yield* createQueue(
@@ -211,6 +218,7 @@ export function* createSelection(
     for (const one of [...before(index), { ...itemAt(index), text }]) {
       said.add(one.text);
       taken.push(one);
+      if (isLasting(one)) lastingRoom -= tokens(one) + HEADING_TOKENS;
     }
     for (let at: number | undefined = index; at !== undefined; at = leads[at]) told.add(at);
     episodes.add(itemAt(index).episode);
@@ -253,6 +261,7 @@ export function* createSelection(
   }
   function* fill(room: number): Steps<boolean> {
     const known = taken.length;
+    lastingRoom = Math.min(lastingRoom, LASTING_SHARE * room);
     const first = yield* takeFitting(room);
     if (taken.length === 0 && first !== undefined) {
       // If nothing fits, a beginning is better than nothing.

@@ -118,7 +118,7 @@ describe("where the repository stands", () => {
       "The file has been updated.",
     );
     expect(section(await summaryOf([...pushed, ...edit]), "Repository")).toMatch(
-      /changed since: \S*scale\.ts/,
+      /changed, not committed as far as shown: \S*scale\.ts/,
     );
   });
 

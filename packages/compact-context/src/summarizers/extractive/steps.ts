@@ -261,7 +261,7 @@ export function readRepository(steps: readonly Step[]): string[] {
   const rows = [
     branch === "" ? "" : `branch ${branch}`,
     commit === "" ? "" : `last commit ${commit}, ${pushed ? "pushed" : "no push seen since"}`,
-    changed === "" ? "" : `changed ${commit === "" ? "and not seen committed" : "since"}: ${changed}`,
+    changed === "" ? "" : `changed, not committed as far as shown: ${changed}`,
   ];
   return rows.filter((row) => row !== "");
 }

@@ -14,6 +14,9 @@ const says =
 const user = says("user");
 const reply = says("assistant");
 
+const REFUSED_WITH = (reason: string): string =>
+  `The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\n${reason}`;
+
 const summarize = async (messages: readonly Message[], maxTokens: number): Promise<string[]> =>
   (await builtinSummarizer.summarize(messages, { maxTokens })).text.split("\n");
 
@@ -152,10 +155,41 @@ describe("what changed", () => {
     );
     expect(told.filter((line) => line.startsWith("Changed: "))).toEqual([
       "Changed: a_test.go (created): TestReads()",
-      "Changed: b_test.py (created): GIVEN, test_reads()",
+      "Changed: b_test.py (created): test_reads(), GIVEN",
       'Changed: c.md (created): heading "Reader", heading "Use"',
     ]);
   });
+});
+
+it("tells a file that was there before as rewritten, and what came of the last calls", async () => {
+  const call = (id: string, name: string, args: Record<string, string>, result: string): Message[] => [
+    reply("", { type: "toolCall", id, name, arguments: args }),
+    { id: `r${id}`, role: "tool", parts: [{ type: "toolResult", id, content: result }] },
+  ];
+  const issue = { title: "Scale of Ulm reads double", team: "Depots" };
+  const told = await summarize(
+    [
+      user("Please write the script anew and log the issue."),
+      ...call(
+        "w",
+        "Write",
+        { file_path: "weigh.sh", content: "weigh() {\n  true\n}\n" },
+        "The file weigh.sh has been updated.",
+      ),
+      ...call("i1", "mcp__tracker__create_issue", issue, REFUSED_WITH("Use the team Scales.")),
+      ...call(
+        "i2",
+        "mcp__tracker__create_issue",
+        { ...issue, team: "Scales" },
+        '{"id":"SCA-17","status":"Todo and waiting"}',
+      ),
+    ],
+    800,
+  );
+  expect(told).toContainEqual(expect.stringMatching(/weigh\.sh \(rewritten\): weigh\(\)/));
+  const last = told.filter((line) => line.startsWith("- last: "));
+  expect(last[1]).toMatch(/team Depots: refused by the user$/);
+  expect(last[2]).toMatch(/team Scales: passed, id: SCA-17/);
 });
 
 describe("a list of the assistant's", () => {
