@@ -297,7 +297,8 @@ function commandOf(row: string): string {
   return row.slice(0, row.indexOf("`: "));
 }
 
-function errorRows({ reading, earlier, shorten }: Scene): string[] {
+/** What a person reports in the current request stands there. */
+function errorRows({ reading, earlier, shorten, request }: Scene): string[] {
   const passed = new Set(
     reading.steps
       .filter(({ outcome }) => outcome.state === "passed")
@@ -306,7 +307,9 @@ function errorRows({ reading, earlier, shorten }: Scene): string[] {
   const older = earlier
     .rows("errors")
     .filter((row) => !passed.has(/.* \(from `(.*)`\)$/.exec(row)?.[1] ?? ""));
-  const own = reading.openErrors.map(({ text, from }) =>
+  const asked = oneLine(request);
+  const open = reading.openErrors.filter(({ text, from }) => from !== BY_USER || !asked.includes(text));
+  const own = open.map(({ text, from }) =>
     from === "" ? text : `${text} (from ${from === BY_USER ? from : `\`${from}\``})`,
   );
   return [...own.map(shorten), ...older];
@@ -348,7 +351,10 @@ function stopRows({ reading, shorten, asking }: Scene): string[] {
   const last = steps.slice(steps.findLastIndex(({ stays }) => stays) + 1).slice(-LAST_STEPS);
   return [
     ...said,
-    ...last.map((step) => `last: ${clipLine(shorten(step.action.words), 200)}${endOf(step, shorten)}`),
+    ...last.reverse().map((step, index) => {
+      const words = clipLine(shorten(step.action.words), 200);
+      return `${index === 0 ? "last" : "before"}: ${words}${endOf(step, shorten)}`;
+    }),
     ...announced,
   ];
 }
