@@ -1,5 +1,22 @@
-import { expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { crc32Hex, once } from "./errors.ts";
+
+afterEach(() => void vi.unstubAllGlobals());
+
+it.each([
+  ["lacks setImmediate", undefined],
+  [
+    "refuses it, as the edge runtime of Next.js does",
+    () => {
+      throw new Error("not supported in the Edge Runtime");
+    },
+  ],
+])("work gets its next round where the platform %s", async (_, given) => {
+  vi.resetModules();
+  vi.stubGlobal("setImmediate", given);
+  const { nextRound } = await import("./errors.ts");
+  await new Promise<void>((go) => void nextRound(go));
+});
 
 it("gives the check value of the standard", () => {
   expect(crc32Hex("123456789")).toBe("cbf43926");

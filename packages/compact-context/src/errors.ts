@@ -260,12 +260,17 @@ export function later(ms: number, work: () => void, repeated = false): () => voi
   return () => clearTimeout(timer as Parameters<typeof clearTimeout>[0]);
 }
 
-/**
- * Runs work in the next round of the event loop and keeps the process alive until then: a caller is waiting.
- */
-export const nextRound: (work: () => void) => unknown =
-  (globalThis as { setImmediate?: (work: () => void) => unknown }).setImmediate ??
-  ((work) => setTimeout(work, 0));
+/** Absent in browsers; in the edge runtime of Next.js it is there and throws. */
+const { setImmediate } = globalThis as unknown as { setImmediate(work: () => void): unknown };
+
+/** Runs work in the next round of the event loop and keeps the process alive until then: a caller is waiting. */
+export function nextRound(work: () => void): void {
+  try {
+    setImmediate(work);
+  } catch {
+    setTimeout(work, 0);
+  }
+}
 
 /** Long work that yields where other work can run, and returns its result. */
 export type Steps<T> = Generator<undefined, T, undefined>;
