@@ -137,7 +137,7 @@ async function passOn(context: Context, wire: Wire, options: ProxyOptions): Prom
     return unmodified(errorMessage(error));
   }
   const { session, passedBy } = call;
-  if (session === undefined || passedBy === "server_managed") return send(bytes);
+  if (session === undefined || passedBy === "server_managed") return call.send(() => send(bytes));
   if (passedBy === "failed")
     return unmodified("it could not be compacted", () => call.send(() => send(bytes)));
   return (options.dryRun ? watch : sendCompacted)({ call, bytes, body, target, send }, options);
