@@ -303,7 +303,7 @@ function sessionNamed(sessions: readonly FoundSession[], word: string): FoundSes
   if (numbered !== undefined) return numbered;
   const matches = sessions.filter((session) => session.id.toLowerCase().startsWith(word.toLowerCase()));
   if (matches.length === 0 && isNumber) {
-    throw new CompactError("NotFound", `there is no session ${word}: ${sessions.length} were found`, {
+    throw new CompactError("NotFound", `there is no session ${word}: ${sessions.length || "none"} were found`, {
       hint: "`compact` alone lists them.",
     });
   }
