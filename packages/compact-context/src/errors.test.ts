@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { crc32Hex, once } from "./errors.ts";
+import { crc32Hex, errorMessage, once } from "./errors.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 
@@ -16,6 +16,15 @@ it.each([
   vi.stubGlobal("setImmediate", given);
   const { nextRound } = await import("./errors.ts");
   await new Promise<void>((go) => void nextRound(go));
+});
+
+it("says why a fetch failed", () => {
+  const refused = Object.assign(new AggregateError([]), { code: "ECONNREFUSED" });
+  expect(errorMessage(new TypeError("fetch failed", { cause: refused }))).toBe("fetch failed: ECONNREFUSED");
+  const closed = new TypeError("terminated", { cause: new Error("other side closed") });
+  expect(errorMessage(closed)).toBe("terminated: other side closed");
+  expect(errorMessage(new Error("the disk is full", { cause: refused }))).toBe("the disk is full");
+  expect([errorMessage(new RangeError()), errorMessage(7)]).toEqual(["RangeError", "7"]);
 });
 
 it("gives the check value of the standard", () => {

@@ -61,10 +61,13 @@ export function hasCode(error: unknown, code: CompactErrorCode): boolean {
   return CompactError.isInstance(error) && error.code === code;
 }
 
-/** The message of any thrown value; its name if it has no message. */
+/** The message of any thrown value, else its code or name. `fetch` gives the reason in `cause` only. */
 export function errorMessage(error: unknown): string {
   try {
-    return error instanceof Error ? error.message || error.name : String(error);
+    if (!(error instanceof Error)) return String(error);
+    const { message, name, code = name, cause } = error as Error & { readonly code?: unknown };
+    const isBare = cause !== undefined && ["fetch failed", "terminated"].includes(message);
+    return isBare ? `${message}: ${errorMessage(cause)}` : message || String(code);
   } catch {
     return "an error that cannot be printed";
   }

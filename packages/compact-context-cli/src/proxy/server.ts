@@ -224,8 +224,8 @@ function passedOn(headers: Headers): Headers {
 }
 
 /** Everything in a client's address except the path can be secret: a key in the query, a password. */
-function withoutSecrets(text: string): string {
-  return text.replace(/\bhttps?:\/\/[^\s"'<>]+/g, (address) => {
+function reasonOf(error: unknown): string {
+  return errorMessage(error).replace(/\bhttps?:\/\/[^\s"'<>]+/g, (address) => {
     const url = URL.canParse(address) ? new URL(address) : undefined;
     return url === undefined ? "an address" : `${url.origin}${url.pathname}`;
   });
@@ -271,13 +271,6 @@ function tooLarge(context: Context): Response {
 /** An error in a form that every provider's clients can read. */
 function errorBody(message: string, type: string) {
   return { type: "error", error: { type, message } };
-}
-
-/** `fetch` reports the reason only in `cause`. */
-function reasonOf(error: unknown): string {
-  const { cause } = error as { readonly cause?: unknown };
-  const words = cause === undefined ? [error] : [error, cause];
-  return withoutSecrets(words.map(errorMessage).join(": "));
 }
 
 /**
