@@ -15,7 +15,7 @@ export interface FlagSpec {
 export const FLAGS = {
   model: { value: "NAME", help: "the model that continues the session: determines window and tokenizer" },
   window: { value: "N", help: "the model's limit in tokens, such as 200k" },
-  target: { value: "N", help: "target size in tokens: 20000, 20k, or 25% of the current size" },
+  target: { value: "N", help: "target size in tokens: 20000, 20k, or 25% of what the file holds" },
   format: { value: "NAME", help: "the transcript's format; default: detected" },
   strategy: {
     value: "NAME",
@@ -118,7 +118,7 @@ export function portOf(given: string | undefined, defaultPort: number): number {
   if (port <= HIGHEST_PORT) return port;
   throw new CompactError("InvalidUsage", `--port ${given}: not a port number`, {
     place: "--port",
-    hint: `Give a number up to ${HIGHEST_PORT}, or leave it out for a free port.`,
+    hint: `Give a number up to ${HIGHEST_PORT}, or leave it out.`,
   });
 }
 
@@ -162,7 +162,7 @@ export type Run = (invocation: Invocation) => Promise<number>;
 /** A command or a subcommand. */
 export interface Command {
   readonly name: string;
-  /** Positional arguments: `<transcript> <second-one>` are required, `[session]` is optional. */
+  /** Positional arguments: `<transcript> <second-file>` are required, `[session]` is optional. */
   readonly words?: string;
   readonly summary: string;
   readonly flags?: readonly FlagName[];

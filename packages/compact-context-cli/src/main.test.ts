@@ -407,6 +407,20 @@ describe("-o", () => {
     });
   });
 
+  it("of the Gemini CLI begins with a user's turn after a compaction, too", async () => {
+    const messages = Array.from({ length: 12 }, (_, turn) => [
+      { id: `u${turn}`, timestamp: "t", type: "user", content: `Question ${turn}. ${"tide ".repeat(80)}` },
+      { id: `g${turn}`, timestamp: "t", type: "gemini", content: `Answer ${turn}. ${"rope ".repeat(80)}` },
+    ]).flat();
+    const chat = JSON.stringify({ sessionId: "s", projectHash: "h", messages: messages.slice(0, -1) });
+    expect((await run([session("chat.json", chat), ...QUARTER, "-o", "out.json"])).code).toBe(0);
+    expect(JSON.parse(readFileSync(join(folder, "out.json"), "utf8")).messages[0]).toMatchObject({
+      type: "user",
+      content: expect.stringContaining("<COMPACT-SUMMARY v1>"),
+    });
+    expect((await run(["lint", "out.json"])).code).toBe(0);
+  });
+
   it("is checked against DeepSeek's rules by lint with --strict", async () => {
     const call = (id: string, more: object = {}): object => ({
       role: "assistant",

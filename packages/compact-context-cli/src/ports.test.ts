@@ -1,5 +1,14 @@
-import { expect, it } from "vitest";
+import { userInfo } from "node:os";
+import { afterEach, expect, it, vi } from "vitest";
 import { processPorts } from "./ports.ts";
+
+afterEach(() => void vi.unstubAllEnvs());
+
+it("an empty HOME is none: the archive goes to no folder below the working one", () => {
+  vi.stubEnv("HOME", "");
+  vi.stubEnv("USERPROFILE", "");
+  expect(processPorts().home).toBe(userInfo().homedir);
+});
 
 it("the process's streams are listened to once, however often its ports are made", () => {
   processPorts();

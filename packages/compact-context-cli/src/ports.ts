@@ -1,4 +1,4 @@
-import { homedir } from "node:os";
+import { userInfo } from "node:os";
 import { CompactError } from "compact-context/internal/errors";
 import { inCommandWords } from "./hints.ts";
 import { createPaint, type Paint } from "./render/table.ts";
@@ -78,7 +78,7 @@ function homeFolder(): string {
   const named = process.env.HOME || process.env.USERPROFILE;
   if (named) return named;
   try {
-    return homedir();
+    return userInfo().homedir;
   } catch (cause) {
     throw new CompactError("NotFound", "this user has no home folder", {
       hint: "Set HOME, or name a file.",

@@ -60,7 +60,7 @@ describe("a command line", () => {
     [["plan", "a", "--window", "1", "--window", "2"], "--window is given twice", "once"],
     [["plan", "a", "b"], "b is one argument too many", "compact plan <transcript>"],
     [["plan"], "compact plan needs a transcript", "Such as: compact plan"],
-    [["diff", "a"], "compact diff needs a second one", "Such as: compact diff"],
+    [["diff", "a"], "compact diff needs a second file", "Such as: compact diff"],
     [["inspcet", "a"], "there is no command inspcet", "Did you mean compact inspect?"],
     [["archive", "serch"], "there is no command archive serch", "Did you mean compact archive search?"],
     [["help", "pln"], "there is no command pln", "Did you mean compact plan?"],
@@ -109,6 +109,8 @@ describe("help", () => {
         expect(textOf(80, ...words), words.join(" ")).toBe(text);
       }
     }
+    expect(textOf(80, "storage")).toBe(textOf(80, "storage", "--help"));
+    expect(textOf(80, "storage")).toContain("\nPrints the SQL for the Postgres tables.\n");
     expect(textOf(80, "archive", "help")).toBe(textOf(80, "archive", "--help"));
     expect(textOf(80, "help", "help")).toBe(textOf(80, "--help"));
   });
@@ -118,8 +120,9 @@ describe("help", () => {
       const text = textOf(width, ...path.split(" ").filter(Boolean), "--help");
       const lines = text.slice(0, text.indexOf("Examples:")).split("\n");
       expect(Math.max(...lines.map((line) => line.length)), path).toBeLessThanOrEqual(width);
-      for (const word of [command.summary, ...(command.notes ?? [])].join(" ").split(" ")) {
-        expect(text.split(/\s+/), path).toContain(word);
+      const wordsOf = (said: string): string[] => said.toLowerCase().match(/\S+?(?=\.?(?:\s|$))/g) ?? [];
+      for (const word of wordsOf([command.summary, ...(command.notes ?? [])].join(" "))) {
+        expect(wordsOf(text), path).toContain(word);
       }
     }
   });

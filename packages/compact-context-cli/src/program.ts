@@ -74,20 +74,19 @@ function parserOf(command: Command, parent: Parent, state: ParseState): Parser {
     .filter((name) => name !== "" && name !== ROOT)
     .join(" ");
   const names = command.isDefault === true ? (parent.names ?? []) : [];
+  // A group without a default command shows its help as an error.
+  const show = (text: string): void => {
+    state.helpText += text;
+  };
   const parser = new Parser(command.name)
     .usage(usageOf(command))
     .summary(command.summary)
-    .description(command.summary)
+    .description(`${command.summary.slice(0, 1).toUpperCase()}${command.summary.slice(1)}.`)
     .helpOption("-h, --help", FLAGS.help.help)
     .helpCommand(false)
     .enablePositionalOptions()
     .passThroughOptions(command.passesThrough === true)
-    .configureOutput({
-      writeOut: (text) => {
-        state.helpText += text;
-      },
-      writeErr: () => undefined,
-    })
+    .configureOutput({ writeOut: show, writeErr: show })
     .configureHelp(helpOf(command, state.layout))
     .addHelpText("after", () => notesOf(command, state.layout));
   parser.exitOverride((error) => {

@@ -8,7 +8,7 @@ import { type CliConfig, type ConfigRequest, readConfig } from "./files/config.t
 import { type Flags, oneOf } from "./flags.ts";
 import type { Progress } from "./ports.ts";
 import { formatCount, parseTokens, parseTokensOrShare } from "./render/text.ts";
-import type { Transcript, UsageRecord } from "./transcripts/transcript.ts";
+import { providerOf, type Transcript, type UsageRecord } from "./transcripts/transcript.ts";
 
 // The settings of a compaction from flags, configuration and transcript.
 
@@ -116,7 +116,7 @@ export function settingsFor(
 ): Settings {
   const { config, strategy, onOverflow } = early;
   const model = flags.model ?? config.model ?? transcript.model;
-  const counter = createTokenCounter({ models: config.models, format: transcript.list, model });
+  const counter = createTokenCounter({ models: config.models, format: providerOf(transcript), model });
   const own = counter.countSystem(transcript.system) + counter.countTools(transcript.tools);
   const reported = newestUsage(transcript, counter, own + counter.perRequest);
   // Usage may raise a count but never lower it, as the messages are known.

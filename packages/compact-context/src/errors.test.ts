@@ -1,5 +1,31 @@
-import { expect, it } from "vitest";
-import { crc32Hex, once } from "./errors.ts";
+import { afterEach, expect, it, vi } from "vitest";
+import { crc32Hex, errorMessage, once } from "./errors.ts";
+
+afterEach(() => void vi.unstubAllGlobals());
+
+it.each([
+  ["lacks setImmediate", undefined],
+  [
+    "refuses it, as the edge runtime of Next.js does",
+    () => {
+      throw new Error("not supported in the Edge Runtime");
+    },
+  ],
+])("work gets its next round where the platform %s", async (_, given) => {
+  vi.resetModules();
+  vi.stubGlobal("setImmediate", given);
+  const { nextRound } = await import("./errors.ts");
+  await new Promise<void>((go) => void nextRound(go));
+});
+
+it("says why a fetch failed", () => {
+  const refused = Object.assign(new AggregateError([]), { code: "ECONNREFUSED" });
+  expect(errorMessage(new TypeError("fetch failed", { cause: refused }))).toBe("fetch failed: ECONNREFUSED");
+  const closed = new TypeError("terminated", { cause: new Error("other side closed") });
+  expect(errorMessage(closed)).toBe("terminated: other side closed");
+  expect(errorMessage(new Error("the disk is full", { cause: refused }))).toBe("the disk is full");
+  expect([errorMessage(new RangeError()), errorMessage(7)]).toEqual(["RangeError", "7"]);
+});
 
 it("gives the check value of the standard", () => {
   expect(crc32Hex("123456789")).toBe("cbf43926");

@@ -61,10 +61,13 @@ export function hasCode(error: unknown, code: CompactErrorCode): boolean {
   return CompactError.isInstance(error) && error.code === code;
 }
 
-/** The message of any thrown value; its name if it has no message. */
+/** The message of any thrown value, else its code or name. `fetch` gives the reason in `cause` only. */
 export function errorMessage(error: unknown): string {
   try {
-    return error instanceof Error ? error.message || error.name : String(error);
+    if (!(error instanceof Error)) return String(error);
+    const { message, name, code = name, cause } = error as Error & { readonly code?: unknown };
+    const isBare = cause !== undefined && ["fetch failed", "terminated"].includes(message);
+    return isBare ? `${message}: ${errorMessage(cause)}` : message || String(code);
   } catch {
     return "an error that cannot be printed";
   }
@@ -260,12 +263,17 @@ export function later(ms: number, work: () => void, repeated = false): () => voi
   return () => clearTimeout(timer as Parameters<typeof clearTimeout>[0]);
 }
 
-/**
- * Runs work in the next round of the event loop and keeps the process alive until then: a caller is waiting.
- */
-export const nextRound: (work: () => void) => unknown =
-  (globalThis as { setImmediate?: (work: () => void) => unknown }).setImmediate ??
-  ((work) => setTimeout(work, 0));
+/** Absent in browsers; in the edge runtime of Next.js it is there and throws. */
+const { setImmediate } = globalThis as unknown as { setImmediate(work: () => void): unknown };
+
+/** Runs work in the next round of the event loop and keeps the process alive until then: a caller is waiting. */
+export function nextRound(work: () => void): void {
+  try {
+    setImmediate(work);
+  } catch {
+    setTimeout(work, 0);
+  }
+}
 
 /** Long work that yields where other work can run, and returns its result. */
 export type Steps<T> = Generator<undefined, T, undefined>;

@@ -227,8 +227,7 @@ async function request({ place, url, headers, keyVariable }: ModelRequest): Prom
     const finding = judge(response.status, place, keyVariable);
     return { finding, date: Number.isNaN(date) ? undefined : date };
   } catch (error) {
-    const cause = error instanceof Error && error.cause !== undefined ? `: ${errorMessage(error.cause)}` : "";
-    const message = `${place} cannot be reached: ${errorMessage(error)}${cause}`;
+    const message = `${place} cannot be reached: ${errorMessage(error)}`;
     const hint = "Check the address, the network and the proxy settings.";
     return { finding: found("model", "failed", message, hint) };
   }

@@ -5,7 +5,7 @@ const ARCHIVE_NOTE =
 
 const storage: Command = {
   name: "storage",
-  summary: "prints what the configured storage needs",
+  summary: "prints the SQL for the Postgres tables",
   examples: ["compact storage ddl compact_app | psql"],
   actions: [
     {
@@ -213,7 +213,7 @@ const REPLAY_FLAGS: readonly FlagName[] = ["model", "window", "format", "strateg
 /** All commands in the order of the help. The first one runs if no command is named. */
 export const COMMANDS: Command = {
   name: "compact",
-  summary: "Fits a long agent session into its context window without losing anything.",
+  summary: "fits a long agent session into its context window without losing anything",
   notes: [
     "[transcript] is a file, - for standard input, or the number or id of a session in the list of `compact` without arguments.",
     "The window is --window, else that of the configuration, else the one at which the session was compacted, else the model's, else 128,000.",
@@ -310,7 +310,7 @@ export const COMMANDS: Command = {
     },
     {
       name: "diff",
-      words: "<transcript> <second-one>",
+      words: "<transcript> <second-file>",
       summary: "compares two transcripts message by message, with the tokens by layer",
       flags: ["model", "window", "format", "config", "all", "json"],
       examples: ["compact diff session.json smaller.json"],

@@ -8,7 +8,7 @@ import { headline, problemLines } from "../render/headline.ts";
 import { formatCount, oneLine, paragraph, plural } from "../render/text.ts";
 import { openSession } from "../sessions/opened.ts";
 import type { Settings } from "../settings.ts";
-import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts";
+import { providerOf, type Transcript } from "../transcripts/transcript.ts";
 
 export async function lintSession(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;
@@ -136,13 +136,9 @@ interface ProviderList {
   readonly list: readonly unknown[];
 }
 
-/** Providers of tools with a session format of their own. */
-const TOOL_PROVIDERS: Readonly<Partial<Record<TranscriptFormat, Format>>> = { "gemini-cli": "gemini" };
-
-/** The provider of `--provider`, else of the session's format, else of its tool, else OpenAI chat. */
+/** The provider of `--provider`, else the session's, else OpenAI chat. */
 function providerList(transcript: Transcript, flag: string | undefined): ProviderList {
-  const { list, format } = transcript;
-  const provider = oneOf(flag, "--provider", FORMATS) ?? list ?? TOOL_PROVIDERS[format] ?? "openai-chat";
+  const provider = oneOf(flag, "--provider", FORMATS) ?? providerOf(transcript) ?? "openai-chat";
   return { provider, list: encode(transcript.messages, provider) };
 }
 

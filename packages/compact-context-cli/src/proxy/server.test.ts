@@ -212,6 +212,15 @@ describe("a call through the proxy", () => {
     expect(server.problems.join("\n")).toContain("sent unmodified");
   });
 
+  it("of a conversation that the provider keeps goes on byte for byte, told of once", async () => {
+    const { url, seen } = await recorder();
+    const server = await proxyTo(url);
+    const body = { ...bodyOf(1), thread: { type: "continue", previous_message_id: "msg_1" } };
+    for (const _ of [1, 2]) await (await post(server, body)).text();
+    expect(seen.map((one) => one.body)).toEqual([JSON.stringify(body), JSON.stringify(body)]);
+    expect(server.problems).toEqual([expect.stringContaining("keeps or compacts this conversation")]);
+  });
+
   it("streams: the first event arrives before the last is written", async () => {
     let finish = (): void => undefined;
     const upstream: Server = createServer((_, response) => {

@@ -137,7 +137,7 @@ async function passOn(context: Context, wire: Wire, options: ProxyOptions): Prom
     return unmodified(errorMessage(error));
   }
   const { session, passedBy } = call;
-  if (session === undefined || passedBy === "server_managed") return send(bytes);
+  if (session === undefined || passedBy === "server_managed") return call.send(() => send(bytes));
   if (passedBy === "failed")
     return unmodified("it could not be compacted", () => call.send(() => send(bytes)));
   return (options.dryRun ? watch : sendCompacted)({ call, bytes, body, target, send }, options);
@@ -224,8 +224,8 @@ function passedOn(headers: Headers): Headers {
 }
 
 /** Everything in a client's address except the path can be secret: a key in the query, a password. */
-function withoutSecrets(text: string): string {
-  return text.replace(/\bhttps?:\/\/[^\s"'<>]+/g, (address) => {
+function reasonOf(error: unknown): string {
+  return errorMessage(error).replace(/\bhttps?:\/\/[^\s"'<>]+/g, (address) => {
     const url = URL.canParse(address) ? new URL(address) : undefined;
     return url === undefined ? "an address" : `${url.origin}${url.pathname}`;
   });
@@ -271,13 +271,6 @@ function tooLarge(context: Context): Response {
 /** An error in a form that every provider's clients can read. */
 function errorBody(message: string, type: string) {
   return { type: "error", error: { type, message } };
-}
-
-/** `fetch` reports the reason only in `cause`. */
-function reasonOf(error: unknown): string {
-  const { cause } = error as { readonly cause?: unknown };
-  const words = cause === undefined ? [error] : [error, cause];
-  return withoutSecrets(words.map(errorMessage).join(": "));
 }
 
 /**

@@ -51,7 +51,7 @@ function mixedSessions(warn: (message: string) => void): Exporter {
       changed.set(sessionId, times);
       if (times === REWINDS)
         warn(
-          `session ${sessionId} goes back and forth, as where two conversations have one key and begin with the same words: let the agent send a header x-compact-session, another one for each conversation`,
+          `session ${sessionId} switches between histories, as when two conversations share a key and begin with the same words: send a different header x-compact-session for each`,
         );
     },
   };

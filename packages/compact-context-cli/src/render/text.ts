@@ -189,6 +189,6 @@ export function parseTokensOrShare(text: string, flag: string, whole: number): n
   if (share > 0 && share <= 100) return Math.max(1, Math.floor((whole * share) / 100));
   throw new CompactError("InvalidUsage", `${flag} ${text}: not a share between 0% and 100%`, {
     place: flag,
-    hint: `Write it as ${flag} 25%, a share of the tokens before.`,
+    hint: `Write it as ${flag} 25%, a share of what the file holds.`,
   });
 }

@@ -8,7 +8,7 @@ import {
 } from "compact-context";
 import { createMemoryDriver } from "compact-context/storage/memory";
 import type { Settings } from "../settings.ts";
-import type { Transcript } from "../transcripts/transcript.ts";
+import { providerOf, type Transcript } from "../transcripts/transcript.ts";
 import { type CacheSegment, tokensOf } from "./cache.ts";
 import { createCostTally, type PolicyCost, type PricedModel, pricedModel } from "./cost.ts";
 import { BASELINES } from "./policies.ts";
@@ -170,7 +170,7 @@ async function playManager(run: ReplayRun, onCall: CallListener, whileCold = fal
   const { targetContextTokens: target } = settings.config.policy;
   const request = {
     // Neutral messages do not carry it, and it decides how the tokens of an unknown model are counted.
-    format: transcript.list,
+    format: providerOf(transcript),
     system: transcript.system,
     tools: transcript.tools,
   };

@@ -303,9 +303,13 @@ function sessionNamed(sessions: readonly FoundSession[], word: string): FoundSes
   if (numbered !== undefined) return numbered;
   const matches = sessions.filter((session) => session.id.toLowerCase().startsWith(word.toLowerCase()));
   if (matches.length === 0 && isNumber) {
-    throw new CompactError("NotFound", `there is no session ${word}: ${sessions.length} were found`, {
-      hint: "`compact` alone lists them.",
-    });
+    throw new CompactError(
+      "NotFound",
+      `there is no session ${word}: ${sessions.length || "none"} were found`,
+      {
+        hint: "`compact` alone lists them.",
+      },
+    );
   }
   if (matches.length <= 1) return matches[0];
   throw new CompactError("InvalidUsage", `${word} matches ${matches.length} sessions`, {

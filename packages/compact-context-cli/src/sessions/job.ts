@@ -18,7 +18,7 @@ import { sessionArchive } from "../archive.ts";
 import { stemOf } from "../files/source.ts";
 import type { CliPorts, Progress } from "../ports.ts";
 import { messagesTarget, type Settings } from "../settings.ts";
-import type { CompactedSession, Transcript } from "../transcripts/transcript.ts";
+import { type CompactedSession, providerOf, type Transcript } from "../transcripts/transcript.ts";
 import { sizesOf } from "./inspection.ts";
 
 // The work of `compact FILE` without its output: compacts a transcript and archives the originals.
@@ -131,7 +131,7 @@ export function requestOf(transcript: Transcript, settings: Settings): Parameter
     onOverflow,
     models: config.models,
     archiveId,
-    format: transcript.list,
+    format: providerOf(transcript),
     model,
     system: transcript.system,
     tools: transcript.tools,

@@ -130,6 +130,14 @@ export interface Transcript extends Session {
   readonly leftOut: Readonly<Record<string, number>>;
 }
 
+/** Providers of tools with a session format of their own. */
+const TOOL_PROVIDERS: Readonly<Partial<Record<TranscriptFormat, Format>>> = { "gemini-cli": "gemini" };
+
+/** The format of the calls that the session's tool makes; undefined if several are possible. */
+export function providerOf({ list, format }: Transcript): Format | undefined {
+  return list ?? TOOL_PROVIDERS[format];
+}
+
 /** Collects content that a reader cannot use, so that nothing disappears silently. */
 export class ReadLog {
   readonly problems: Problem[] = [];

@@ -215,11 +215,11 @@ export function repeatedIds(list: ReadList): Finding[] {
   const start = removals.at(-1)?.position ?? -1;
   const firsts = new Map<string, { readonly entry: Entry; text?: string }>();
   return entries.flatMap((entry) => {
-    const id = entry.position > start ? entryId(format, entry) : undefined;
-    if (id === undefined) return [];
-    const first = firsts.get(id);
+    const name = entry.position > start ? uniqueName(format, entry) : undefined;
+    if (name === undefined) return [];
+    const first = firsts.get(name);
     if (first === undefined) {
-      firsts.set(id, { entry });
+      firsts.set(name, { entry });
       return [];
     }
     const fix = (editor: Editor): Done => {
@@ -228,12 +228,23 @@ export function repeatedIds(list: ReadList): Finding[] {
       editor.replace(entry, withFields(format, entry.native, { id: undefined }));
       return { action: "rewritten" };
     };
-    return [atEntry(entry, `the id "${id}" is taken`, fix)];
+    return [atEntry(entry, `the id "${idOf(list, entry)}" is taken`, fix)];
   });
 }
 
+/**
+ * What only one entry may have: its id. The items of one Chat Completions answer share an id in the Agents SDK, or have
+ * its placeholder; the SDK sends neither.
+ */
+export function uniqueName(format: Format, entry: Entry): string | undefined {
+  const id = entryId(format, entry);
+  if (format !== "openai-agents" || id === undefined) return id;
+  const { type, callId } = entry.native;
+  return id === "FAKE_ID" ? undefined : jsonText([id, type, callId]);
+}
+
 /** The entry's own id on the wire. */
-export function entryId(format: Format, { native }: Entry): string | undefined {
+function entryId(format: Format, { native }: Entry): string | undefined {
   return filled(wireFields(format, native).id);
 }
 

@@ -5,7 +5,7 @@ import { createLruMap, isObject, later, type Pause, runInSteps, type Steps, star
 import { imagesIn, marksIn } from "./anthropic-gemini.ts";
 import { type Entry, type ReadList, readEntries } from "./entries.ts";
 import { malformationsInSteps } from "./generic.ts";
-import { entryId } from "./identities.ts";
+import { uniqueName } from "./identities.ts";
 import { mended, rulesFor, violationsOf } from "./index.ts";
 import { pairCalls } from "./pairs.ts";
 import type { CheckOptions, Mend, Violation } from "./rule.ts";
@@ -200,7 +200,7 @@ function firstError(read: ReadList): Violation | undefined {
 
 /** Ids that later entries may not repeat. */
 function idsOf(format: Format, entry: Entry): string[] {
-  const own = entryId(format, entry);
+  const own = uniqueName(format, entry);
   const calls =
     format === "anthropic"
       ? entry.message.parts.flatMap((part) => (part.type === "toolCall" ? [`call ${part.id}`] : []))

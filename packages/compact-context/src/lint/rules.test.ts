@@ -919,6 +919,30 @@ it("an id is looked for where its format keeps it", () => {
   expect(lint([kept("msg_1"), kept("msg_2")], "openai-responses")).toEqual([]);
 });
 
+it("items of one Chat Completions answer share its id in the Agents SDK, or a placeholder", () => {
+  const part = { type: "output_text", text: "Looking." };
+  const message = (id: string) => ({
+    id,
+    type: "message",
+    role: "assistant",
+    content: [part],
+    status: "completed",
+  });
+  const call = (callId: string) => ({
+    type: "function_call",
+    id: "chatcmpl-1",
+    callId,
+    name: "read",
+    arguments: "{}",
+  });
+  const result = (callId: string) => ({ type: "function_call_result", callId, name: "read", output: "ok" });
+  const list = [ask, message("chatcmpl-1"), call("a"), call("b"), result("a"), result("b")];
+  expect(lint([...list, message("FAKE_ID"), ask, message("FAKE_ID")], "openai-agents")).toEqual([]);
+  expect(lint([...list, ask, message("chatcmpl-1")], "openai-agents")).toMatchObject([
+    { rule: "generic/duplicate-entry-id", path: "messages[7]" },
+  ]);
+});
+
 it("calls are looked for and mended wherever their format keeps them", () => {
   const result = { role: "tool", tool_call_id: "c1", content: "ok" };
   const old = { ...said, content: null, function_call: { name: "read", arguments: '{"path":"a' } };

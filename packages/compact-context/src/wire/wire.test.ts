@@ -436,8 +436,17 @@ describe("a conversation that the provider keeps or compacts", () => {
     for (const _ of [1, 2]) {
       const call = await wire(url, {}, body);
       expect([call.body === body, call.passedBy]).toEqual([true, "server_managed"]);
+      await call.send(async () => Response.json({}));
     }
     expect(warnings).toEqual([expect.stringContaining(field)]);
+  });
+
+  it("and that the provider does not know is told of by nobody: the client sends the list next", async () => {
+    const { wire, warnings } = setUp();
+    const thread = { type: "continue", previous_message_id: "msg_1" };
+    const call = await wire(ANTHROPIC.url, {}, ANTHROPIC.bodyOf(chat(1), { thread }));
+    expect((await call.send(async () => Response.json({}, { status: 404 }))).status).toBe(404);
+    expect(warnings).toEqual([]);
   });
 
   it("that would begin on the server is kept here", async () => {

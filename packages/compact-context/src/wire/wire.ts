@@ -165,8 +165,14 @@ async function look(shared: Shared, request: Request): Promise<WireCall> {
   const managed = kind.serverManaged(body);
   if (managed.length > 0) {
     const message = `the provider keeps or compacts this conversation (${managed.join(", ")}): nothing is compacted here`;
-    manager.warn(session, "server_managed_history", message);
-    return pass(request, session, "server_managed");
+    const passed = pass(request, session, "server_managed");
+    // What the provider refuses it does not keep: the client then sends the list itself.
+    const told = async (send: (body: Json) => Promise<Response>): Promise<Response> => {
+      const response = await passed.send(send);
+      if (response.ok) manager.warn(session, "server_managed_history", message);
+      return response;
+    };
+    return { ...passed, send: told };
   }
   if (kind.counts) return countAsSent(shared, request, { session, kind, list });
   const memory = shared.sessions.get(session) ?? {};

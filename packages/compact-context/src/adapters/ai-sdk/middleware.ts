@@ -88,7 +88,7 @@ export function compactLanguageModelMiddleware(
     async transformParams({ params }) {
       const call = params as CallParams;
       const sessionId =
-        typeof options.sessionId === "string" ? options.sessionId : await options.sessionId(call);
+        typeof options.sessionId === "function" ? await options.sessionId(call) : options.sessionId;
       const usage = reported.get(sessionId);
       reported.delete(sessionId);
       const request = {

@@ -111,7 +111,7 @@ async function sessionOf(
   messages: readonly unknown[],
   runtime: unknown,
 ): Promise<string> {
-  if (sessionId !== undefined) return typeof sessionId === "string" ? sessionId : sessionId(runtime);
+  if (sessionId !== undefined) return typeof sessionId === "function" ? sessionId(runtime) : sessionId;
   const thread = threadOf(runtime);
   if (thread !== undefined) return thread;
   if (persist === true) {

@@ -200,7 +200,7 @@ export function compactInputFilter(options: InputFilterOptions): InputFilter {
   const filter = async <Data extends ModelInput>(call: FilterCall<Data>): Promise<Data> => {
     const { input, instructions } = call.modelData;
     const { tools, modelSettings } = call.agent;
-    const id = typeof sessionId === "string" ? sessionId : await sessionId(call);
+    const id = typeof sessionId === "function" ? await sessionId(call) : sessionId;
     spans?.attach(id);
     if (isDelta(input)) {
       if (warned.get(id) === undefined) manager.warn(id, "server_managed_history", DELTA_WARNING);
