@@ -62,7 +62,7 @@ const MAX_WATCHED = 200;
 async function archiveSource(invocation: Invocation, folder: string | undefined): Promise<ViewSource> {
   const { ports, terminal } = invocation;
   const flags = { ...invocation.flags, archive: folder ?? invocation.flags.archive };
-  const source = openArchiveSource({ ...invocation, flags });
+  const source = await openArchiveSource({ ...invocation, flags });
   const { location } = source.archive;
   const store = new ViewStore();
   const fingerprints = new Map<string, string>();
@@ -111,13 +111,13 @@ async function sessionIds(archive: Archive, idsByFolder: Map<string, string>): P
   return ids;
 }
 
-function openArchiveSource(invocation: Invocation): ArchiveSource {
+async function openArchiveSource(invocation: Invocation): Promise<ArchiveSource> {
   const settings = readConfig(invocation);
   const { config } = settings;
-  const driver = driverOf(invocation, settings);
+  const driver = await driverOf(invocation, settings);
   const configured = invocation.flags.model ?? config.model;
   return {
-    archive: openArchive(invocation, settings),
+    archive: await openArchive(invocation, settings),
     counterFor: (model) => createTokenCounter({ models: config.models, model: configured ?? model }),
     keep: config.policy,
     state: async (id) => (await loadState(driver, id).catch(() => undefined))?.value,
