@@ -202,7 +202,9 @@ describe("the source", () => {
     const { files } = closure(modules, `${command}/commands/compact.ts`);
     expect(files.size).toBeGreaterThan(50);
     const servers = /\/(?:storage\/(?:s3|postgres)|adapters|summarizers\/llm)\//;
-    expect([...files].filter((source) => servers.test(source) && !source.endsWith("/options.ts"))).toEqual([]);
+    expect([...files].filter((source) => servers.test(source) && !source.endsWith("/options.ts"))).toEqual(
+      [],
+    );
   });
 
   it("reaches Node from its root only where it is named, and only lazily", () => {
