@@ -118,7 +118,7 @@ describe.skipIf(!built)(
       ["replya", 2, "Did you mean compact replay?"],
       ["--json", 2, "--json needs a transcript"],
       ["inspect", 2, "needs a transcript"],
-      ["diff session.json", 2, "needs a second transcript"],
+      ["diff session.json", 2, "needs a 2nd transcript"],
       ["archive sho", 2, "Did you mean compact archive show?"],
       ["archive constructor", 2, "there is no command archive constructor"],
       ["memory valueOf --channel .", 2, "there is no command memory valueOf"],

@@ -161,7 +161,7 @@ export type Run = (invocation: Invocation) => Promise<number>;
 /** A command or a subcommand. */
 export interface Command {
   readonly name: string;
-  /** Positional arguments: `<transcript> <second-transcript>` are required, `[session]` is optional. */
+  /** Positional arguments: `<transcript> <2nd-transcript>` are required, `[session]` is optional. */
   readonly words?: string;
   readonly summary: string;
   readonly flags?: readonly FlagName[];

@@ -60,7 +60,7 @@ describe("a command line", () => {
     [["plan", "a", "--window", "1", "--window", "2"], "--window is given twice", "once"],
     [["plan", "a", "b"], "b is one argument too many", "compact plan <transcript>"],
     [["plan"], "compact plan needs a transcript", "Such as: compact plan"],
-    [["diff", "a"], "compact diff needs a second transcript", "Such as: compact diff"],
+    [["diff", "a"], "compact diff needs a 2nd transcript", "Such as: compact diff"],
     [["inspcet", "a"], "there is no command inspcet", "Did you mean compact inspect?"],
     [["archive", "serch"], "there is no command archive serch", "Did you mean compact archive search?"],
     [["help", "pln"], "there is no command pln", "Did you mean compact plan?"],

@@ -309,7 +309,7 @@ export const COMMANDS: Command = {
     },
     {
       name: "diff",
-      words: "<transcript> <second-transcript>",
+      words: "<transcript> <2nd-transcript>",
       summary: "compares two transcripts message by message, with the tokens by layer",
       flags: ["model", "window", "format", "config", "all", "json"],
       examples: ["compact diff session.json smaller.json"],
