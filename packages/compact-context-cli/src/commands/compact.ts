@@ -2,7 +2,7 @@ import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type CompactConfig, type CompactionReport, planCompaction, type Summarizer } from "compact-context";
+import type { CompactConfig, CompactionReport, Summarizer } from "compact-context";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { openArchive } from "../archive.ts";
 import { checkDestination, writeTranscript } from "../files/output.ts";
@@ -20,7 +20,6 @@ import {
   compactedSession,
   type Job,
   type Outcome,
-  requestOf,
   runJob,
   traceCompaction,
   withoutTracing,
@@ -220,7 +219,7 @@ function shortPath(path: string, cwd: string): string {
 const OVERFLOW = 1.25;
 const ROUND_TO = 1000;
 /** Low enough to need a summary. */
-const TARGET = "25%";
+const TARGET = "12.5%";
 const KEPT_MS = 3_600_000;
 const PREFIX = "compact-demo-";
 /** Names that `mkdtemp` makes from the prefix. */
@@ -234,10 +233,7 @@ export async function runDemo({ flags, ports, terminal }: Invocation): Promise<n
   const { messages } = transcript;
   const { tokensBefore } = settingsFor(transcript, early, {});
   const window = early.window ?? Math.ceil(tokensBefore / OVERFLOW / ROUND_TO) * ROUND_TO;
-  const settings = withSummary(
-    transcript,
-    settingsFor(transcript, { ...early, window }, { target: TARGET, ...flags }),
-  );
+  const settings = settingsFor(transcript, { ...early, window }, { target: TARGET, ...flags });
   await removeOldFolders(ports.now());
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
   const archive = await openArchive({ flags: { archive: folder }, ports, terminal }, early);
@@ -290,17 +286,6 @@ async function removeOldFolders(now: Date): Promise<void> {
     // Another process may use it or have removed it.
     if (isOwn) await rm(path, { recursive: true, force: true }).catch(() => undefined);
   }
-}
-
-/** The settings with a target so low that clearing tool output is not enough, so that the demo shows a summary. */
-function withSummary(transcript: Transcript, settings: Settings): Settings {
-  let lower = settings;
-  for (let attempt = 0; attempt < 3; attempt += 1) {
-    const plan = planCompaction(transcript.messages, requestOf(transcript, lower));
-    if (plan.entries.some((entry) => entry.action === "summarize")) return lower;
-    lower = { ...lower, target: Math.ceil(lower.target / 2), targetIsDefault: false };
-  }
-  return lower;
 }
 
 /** The sample session in the package. */
