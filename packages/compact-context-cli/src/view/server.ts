@@ -289,7 +289,7 @@ const MAX_QUERY_LENGTH = 1000;
 async function search(params: URLSearchParams, store: ViewStore): Promise<SearchView> {
   const query = (params.get("q") ?? "").slice(0, MAX_QUERY_LENGTH);
   const session = params.get("session");
-  const records = session === null ? store.searchable() : [store.get(session)];
+  const records = session === null ? store.records() : [store.get(session)];
   const hits: SearchHitView[] = [];
   let problems = 0;
   for (const record of records) {
