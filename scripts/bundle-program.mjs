@@ -11,11 +11,15 @@ const COMMAND = join(ROOT, "packages", "compact-context-cli");
 const SUPPORT = join(ROOT, "test", "support");
 const VOCABULARIES = ["cl100k-base.tables", "o200k-base.tables"];
 
-/** Leads the names of the library to its sources; the vocabularies are read from the disk. */
+/**
+ * Leads the names of the library to its sources; the vocabularies are read from the disk. `yaml` is taken as modules, of
+ * which a bundle holds what it uses: as CommonJS it would run whole at each start.
+ */
 const library = {
   name: "library",
   resolveId(name) {
     if (name === "#vocabularies") return join(LIBRARY, "src", "tokens", "encodings", "on-disk.ts");
+    if (name === "yaml") return join(ROOT, "node_modules", "yaml", "browser", "dist", "index.js");
     const alias = sourceAliases(ROOT).find(({ find }) => find instanceof RegExp && find.test(name));
     return alias === undefined ? undefined : name.replace(alias.find, alias.replacement);
   },

@@ -77,7 +77,7 @@ const packages = {
   config: ["yaml"],
   cli: [
     "commander",
-    "string-width",
+    "get-east-asian-width",
     "preact",
     "@preact/signals",
     "uplot",

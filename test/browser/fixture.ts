@@ -269,7 +269,6 @@ export function fixture(options: FixtureOptions): Fixture {
     window,
     trigger: window * 0.85,
     budget: window - 1500,
-    searchable: true,
     dropped: 0,
     counts: { messages: length, steps: steps.length, compactions: heads.length, spans: spans.length },
     updatedAt: at(length * 20),

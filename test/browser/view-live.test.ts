@@ -29,8 +29,16 @@ describe.skipIf(!canDrive || !existsSync(`${page}/page.js`))("the page while an 
   it(
     "shows what the exporter sends without being asked again, with spans and their durations",
     async () => {
+      const store = new ViewStore();
+      const watched = new Promise<void>((resolve) => {
+        const listen = store.listen.bind(store);
+        store.listen = (listener) => {
+          resolve();
+          return listen(listener);
+        };
+      });
       const server = await startViewServer({
-        store: new ViewStore(),
+        store,
         port: 0,
         now: () => performance.now(),
         files: await readPageFiles(pathToFileURL(`${page}/`)),
@@ -40,7 +48,7 @@ describe.skipIf(!canDrive || !existsSync(`${page}/page.js`))("the page while an 
       try {
         const opened = await browser.newPage();
         await opened.goto(server.newLink());
-        await server.watched;
+        await watched;
         const manager = new CompactManager({
           maxContextTokens: 4000,
           model: "gpt-4o",

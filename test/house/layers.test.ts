@@ -198,6 +198,15 @@ describe("the source", () => {
     expect([...files].filter((source) => source.endsWith(".vocabulary.generated.ts"))).toEqual([]);
   });
 
+  it("loads no server's storage and no model's client with `compact FILE`, which may name neither", () => {
+    const { files } = closure(modules, `${command}/commands/compact.ts`);
+    expect(files.size).toBeGreaterThan(50);
+    const servers = /\/(?:storage\/(?:s3|postgres)|adapters|summarizers\/llm)\//;
+    expect([...files].filter((source) => servers.test(source) && !source.endsWith("/options.ts"))).toEqual(
+      [],
+    );
+  });
+
   it("reaches Node from its root only where it is named, and only lazily", () => {
     const walk = closure(modules, `${library}/index.ts`);
     expect([...walk.files].filter((source) => source !== `${library}/index.ts`).length).toBeGreaterThan(50);

@@ -9,8 +9,6 @@ import type { Archive, SessionOwner } from "compact-context/recall";
 import { createRedactor } from "compact-context/redaction";
 import { createFsDriver } from "compact-context/storage/fs";
 import { createMemoryDriver } from "compact-context/storage/memory";
-import { createPostgresDriver } from "compact-context/storage/postgres";
-import { createS3Driver } from "compact-context/storage/s3";
 import { type CliConfig, readConfig } from "./files/config.ts";
 import type { Flags, Invocation } from "./flags.ts";
 import type { CliPorts, Terminal } from "./ports.ts";
@@ -29,7 +27,7 @@ interface ArchiveRequest {
 type Settled = Pick<CliConfig, "config" | "origins">;
 
 /** The archive of a command that needs no other settings. */
-export function archiveOf(invocation: Invocation): Archive {
+export function archiveOf(invocation: Invocation): Promise<Archive> {
   return openArchive(invocation, readConfig(invocation));
 }
 
@@ -37,10 +35,14 @@ export function archiveOf(invocation: Invocation): Archive {
  * The archive of `--archive` or the settings; else the project's, or the user's. `onLine` is called for every transcript
  * line that is written.
  */
-export function openArchive(request: ArchiveRequest, settled: Settled, onLine?: () => void): Archive {
+export async function openArchive(
+  request: ArchiveRequest,
+  settled: Settled,
+  onLine?: () => void,
+): Promise<Archive> {
   const { warn } = request.terminal;
   const redact = createRedactor({ ...settled.config.redaction, onWarning: warn });
-  const driver = driverOf(request, settled);
+  const driver = await driverOf(request, settled);
   return createArchive(onLine === undefined ? driver : withLineCallback(driver, onLine), { redact, warn });
 }
 
@@ -57,16 +59,21 @@ function withLineCallback(driver: StorageDriver, onLine: () => void): StorageDri
   };
 }
 
-/** The storage of that archive. */
-export function driverOf(
+/** The storage of that archive; those of servers are loaded only where they are configured. */
+export async function driverOf(
   { flags: { archive: folder }, ports }: Pick<ArchiveRequest, "flags" | "ports">,
   { config: { storage }, origins }: Settled,
-): StorageDriver {
+): Promise<StorageDriver> {
   if (folder !== undefined) return createFsDriver({ root: resolve(ports.cwd, folder) });
   if (storage.kind === "memory") return createMemoryDriver();
-  if (storage.kind === "s3") return createS3Driver({ ...storage, bucket: storage.bucket ?? "" });
-  if (storage.kind === "postgres")
+  if (storage.kind === "s3") {
+    const { createS3Driver } = await import("compact-context/storage/s3");
+    return createS3Driver({ ...storage, bucket: storage.bucket ?? "" });
+  }
+  if (storage.kind === "postgres") {
+    const { createPostgresDriver } = await import("compact-context/storage/postgres");
     return createPostgresDriver({ url: ports.env.COMPACT_POSTGRES_URL, schema: storage.schema });
+  }
   const named = origins["storage.root"] !== undefined || existsSync(join(ports.cwd, ".compact"));
   return createFsDriver({ root: named ? resolve(ports.cwd, storage.root) : userArchive(ports) });
 }

@@ -48,7 +48,6 @@ export const FLAGS = {
   partial: { help: "undo what can be undone, even if only in part" },
   port: { value: "N", help: "the page's port; default: a free one" },
   open: { help: "open the page in your browser" },
-  view: { help: "show it on a page in your browser, until Ctrl-C" },
   "base-url": {
     value: "URL",
     help: "a server with OpenAI's chat completions, such as http://localhost:11434/v1",

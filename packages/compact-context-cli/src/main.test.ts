@@ -421,6 +421,19 @@ describe("-o", () => {
     expect((await run(["lint", "out.json"])).code).toBe(0);
   });
 
+  it("counts a call as open whose id an answered one had before, and gives it a result", async () => {
+    const call = { id: "call_0", type: "function", function: { name: "read", arguments: "{}" } };
+    const step = [
+      { role: "user", content: "go on" },
+      { role: "assistant", content: null, tool_calls: [call] },
+    ];
+    const messages = [...step, { role: "tool", tool_call_id: "call_0", content: "ok" }, ...step];
+    const file = session("reused.json", JSON.stringify({ model: "gpt-4o", messages }));
+    expect((await run(["inspect", file])).out).toContain("1 call without a result");
+    expect((await run([file, "-o", "out.json"])).err).toContain("1 tool call ended without a result");
+    expect((await run(["lint", "out.json"])).code).toBe(0);
+  });
+
   it("is checked against DeepSeek's rules by lint with --strict", async () => {
     const call = (id: string, more: object = {}): object => ({
       role: "assistant",

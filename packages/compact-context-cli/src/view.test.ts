@@ -341,16 +341,6 @@ describe("compact view", () => {
     expect(await running.stop()).toBe(0);
   });
 
-  it("compact replay --view starts when the page is open, and prints the report", async () => {
-    const running = await run("replay", "session.json", "--window", "4k", "--view", "--json");
-    expect(await heads(running)).toEqual([]);
-    const events = await running.get<Response>("/api/events");
-    await expect.poll(async () => (await heads(running))[0]?.live).toBe(false);
-    await expect.poll(() => JSON.parse(running.out())).toHaveProperty("rounds");
-    await events.body?.cancel();
-    expect(await running.stop()).toBe(0);
-  });
-
   const refused: readonly (readonly [words: readonly string[], message: string])[] = [
     [["view", "nowhere.json"], "there is no file nowhere.json"],
     [["view", "session.json", "--port", "70000"], "--port 70000: not a port number"],

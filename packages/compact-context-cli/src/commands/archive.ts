@@ -35,7 +35,7 @@ function ownerOf({ tenant, user }: Flags): SessionOwner | undefined {
 
 export async function listArchive(invocation: Invocation): Promise<number> {
   const { terminal, flags, ports } = invocation;
-  const archive = archiveOf(invocation);
+  const archive = await archiveOf(invocation);
   const sessions = await listedSessions(archive, ownerOf(flags));
   printResult(invocation, { location: archive.location, sessions }, () => [
     "",
@@ -86,7 +86,7 @@ function stepsText(steps: readonly number[]): string {
 
 /** The session and step of the arguments, by default the only session and its newest step. `step` is undefined if `which` is not a step. */
 async function stepNamed(invocation: Invocation, action: string) {
-  const archive = archiveOf(invocation);
+  const archive = await archiveOf(invocation);
   const [given, which = ""] = invocation.words;
   const { session, steps } = await sessionOf(archive, given, action);
   const step = which === "" ? steps.at(-1) : steps.find((one) => String(one) === which);
@@ -164,7 +164,7 @@ function wholeMessage(
 
 export async function searchArchive(invocation: Invocation): Promise<number> {
   const { terminal, flags } = invocation;
-  const archive = archiveOf(invocation);
+  const archive = await archiveOf(invocation);
   const [text = "", given] = invocation.words;
   const sessionId = given === undefined ? undefined : (await sessionOf(archive, given, "search")).session;
   const options = { limit: MAX_HITS, sessionId };
@@ -209,9 +209,9 @@ function hitLines(hit: SearchHit, terminal: Terminal): string[] {
 
 export async function undoCompaction(invocation: Invocation): Promise<number> {
   const { words, terminal } = invocation;
-  const { session } = await sessionOf(archiveOf(invocation), words[0], "undo");
+  const { session } = await sessionOf(await archiveOf(invocation), words[0], "undo");
   const settings = readConfig(invocation);
-  const storage = driverOf(invocation, settings);
+  const storage = await driverOf(invocation, settings);
   const manager = new CompactManager(settings.config, { storage, onWarning: terminal.warn });
   const { step, tokens } = await manager.undo(session);
   await manager.flush();
@@ -284,7 +284,7 @@ export async function deleteArchived(invocation: Invocation): Promise<number> {
       hint: "Such as: compact archive delete --user NAME --yes.",
     });
   }
-  const archive = archiveOf(invocation);
+  const archive = await archiveOf(invocation);
   const named = [
     ...(given === undefined ? ["all sessions"] : [`session ${oneLine(given)}`]),
     ...(flags.user === undefined ? [] : [`of user ${oneLine(flags.user)}`]),
@@ -332,7 +332,7 @@ export async function sweepArchive(invocation: Invocation): Promise<number> {
       hint: "Add --days N or --max-bytes N, or set retention.days in the configuration.",
     });
   }
-  const archive = archiveOf(invocation);
+  const archive = await archiveOf(invocation);
   const dryRun = flags["dry-run"] === true;
   const swept = await archive.sweep(retention, { dryRun });
   const { sessions, bytes, kept } = swept;

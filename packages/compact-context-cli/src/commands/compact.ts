@@ -2,25 +2,15 @@ import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import {
-  type CompactConfig,
-  type CompactionReport,
-  planCompaction,
-  type Summarizer,
-  type TextModel,
-} from "compact-context";
-import { textModelFromUrl } from "compact-context/adapters/http";
-import { CompactError, closest, errorMessage } from "compact-context/internal/errors";
-import { createRedactor, redact } from "compact-context/redaction";
-import { createModelSummarizer } from "compact-context/summarizers";
+import type { CompactConfig, CompactionReport, Summarizer } from "compact-context";
+import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { openArchive } from "../archive.ts";
 import { checkDestination, writeTranscript } from "../files/output.ts";
 import { openFile, type Source } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
-import { commandLine, type Flags, RESULT_FLAGS, shellWord } from "../flags.ts";
-import { type CliPorts, createProgress, type Progress } from "../ports.ts";
+import { commandLine, RESULT_FLAGS, shellWord } from "../flags.ts";
+import { createProgress, type Progress } from "../ports.ts";
 import { PACKAGE } from "../program.ts";
-import { interfaceUrl, PROVIDERS } from "../providers.ts";
 import { compactionJson, compactionView, untouchedView } from "../render/compaction.ts";
 import { headline, problemLines } from "../render/headline.ts";
 import { labelled, table } from "../render/table.ts";
@@ -30,7 +20,6 @@ import {
   compactedSession,
   type Job,
   type Outcome,
-  requestOf,
   runJob,
   traceCompaction,
   withoutTracing,
@@ -63,14 +52,14 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
   const { flags, ports, terminal } = invocation;
   const { warn } = terminal;
   const early = earlySettings(invocation);
-  const summarizer = summarizerFor({ flags, config: early.config, env: ports.env });
+  const summarizer = await summarizerFor(invocation, early.config);
   const destination = await checkDestination(invocation, source);
   const progress = createProgress(ports);
   const transcript = await readSource(source, flags.format, progress);
   const settings = settingsFor(transcript, early, flags, progress);
   const messages = closedMessages(transcript, warn);
   const onLine = lineCounter(messages.length, progress);
-  const archive = openArchive(invocation, early, onLine);
+  const archive = await openArchive(invocation, early, onLine);
   const job: Job = {
     transcript,
     messages,
@@ -127,38 +116,16 @@ function failureNote({ summarizer, error, fallback }: CompactionReport["failures
   return `${summarizer} did not return a summary: ${errorMessage(error)}; ${instead}`;
 }
 
-/** API flavors of the providers that can write summaries. */
-const INTERFACES = { openai: "chat", anthropic: "anthropic" } as const;
-
-const CHOICES = "builtin, openai:MODEL, anthropic:MODEL, or a server's URL[#MODEL]";
-
-interface SummarizerOptions {
-  readonly flags: Flags;
-  readonly config: CompactConfig;
-  readonly env: CliPorts["env"];
-}
-
-/**
- * The summarizer of `--summarizer` or the configuration; undefined for the built-in one. Keys come from the environment
- * only. Throws `InvalidUsage` for an unknown name and for a missing key; messages never contain a key.
- */
-function summarizerFor({ flags, config, env }: SummarizerOptions): Summarizer | undefined {
+/** The summarizer of `--summarizer` or the configuration; undefined for the built-in one, which needs no client. */
+async function summarizerFor(
+  { flags, ports }: Invocation,
+  config: CompactConfig,
+): Promise<Summarizer | undefined> {
   const deadlineMs = deadlineOf(flags.deadline);
   const named: string = flags.summarizer ?? config.summarizer.kind;
   if (named === "builtin") return undefined;
-  const model = modelNamed(named, env);
-  const redactor = createRedactor(config.redaction);
-  const { verify, seed, temperature, deadlineSeconds } = config.summarizer;
-  return createModelSummarizer({
-    model,
-    verify,
-    // The flag limits all attempts together, the setting each one.
-    deadlineMs,
-    attemptDeadlineMs: deadlineMs === undefined ? deadlineSeconds * 1000 : undefined,
-    redact: (text) => redactor.redactText(text),
-    temperature,
-    seed,
-  });
+  const { summarizerNamed } = await import("../summarizer.ts");
+  return summarizerNamed(named, { config, env: ports.env, deadlineMs });
 }
 
 function deadlineOf(flag: string | undefined): number | undefined {
@@ -169,53 +136,6 @@ function deadlineOf(flag: string | undefined): number | undefined {
     place: "--deadline",
     hint: "Give the time limit of the summary in seconds, such as --deadline 30.",
   });
-}
-
-/** The model of `NAME:MODEL`, or of a URL; the part of that after `#` is its model and not sent. */
-function modelNamed(named: string, env: CliPorts["env"]): TextModel {
-  if (/^https?:/i.test(named)) {
-    const [url = "", ...rest] = named.split("#");
-    return modelAt("--summarizer", { url, model: rest.join("#") || undefined });
-  }
-  const [name = "", ...rest] = named.split(":");
-  const model = rest.join(":");
-  if (rest.length === 0 || !isInterface(name)) {
-    const near = closest(name, ["builtin", ...Object.keys(INTERFACES)]);
-    const guess = near === undefined ? "" : `Did you mean ${near}? `;
-    const hint = `${guess}Use ${CHOICES}; --summarizer builtin needs no model.`;
-    throw usage(`--summarizer ${redact(named)}: unknown summarizer`, hint);
-  }
-  if (model.trim() === "")
-    throw usage(`--summarizer ${name}: needs a model`, `Write --summarizer ${name}:MODEL.`);
-  const { keyVariable, urlVariable } = PROVIDERS[name];
-  const key = env[keyVariable]?.trim() ?? "";
-  if (key === "") {
-    throw usage(
-      `--summarizer ${named} needs a key, and ${keyVariable} is not set`,
-      `Set ${keyVariable} in the environment, or use --summarizer builtin, which does not need one.`,
-    );
-  }
-  const url = interfaceUrl(PROVIDERS[name], env);
-  const place = (env[urlVariable] ?? "").trim() === "" ? "--summarizer" : urlVariable;
-  return modelAt(place, { url, api: INTERFACES[name], model, key, name: named });
-}
-
-function isInterface(name: string): name is keyof typeof INTERFACES {
-  return Object.hasOwn(INTERFACES, name);
-}
-
-/** Errors of its options are usage errors of a flag or variable. */
-function modelAt(place: string, options: Parameters<typeof textModelFromUrl>[0]): TextModel {
-  try {
-    return textModelFromUrl(options);
-  } catch (error) {
-    if (!CompactError.isInstance(error)) throw error;
-    throw usage(`${place}: ${error.message}`, error.hint, place);
-  }
-}
-
-function usage(message: string, hint: string, place = "--summarizer"): CompactError {
-  return new CompactError("InvalidUsage", message, { place, hint });
 }
 
 /** The command of each tool that resumes a session in its own folder. */
@@ -299,7 +219,7 @@ function shortPath(path: string, cwd: string): string {
 const OVERFLOW = 1.25;
 const ROUND_TO = 1000;
 /** Low enough to need a summary. */
-const TARGET = "25%";
+const TARGET = "12.5%";
 const KEPT_MS = 3_600_000;
 const PREFIX = "compact-demo-";
 /** Names that `mkdtemp` makes from the prefix. */
@@ -313,13 +233,10 @@ export async function runDemo({ flags, ports, terminal }: Invocation): Promise<n
   const { messages } = transcript;
   const { tokensBefore } = settingsFor(transcript, early, {});
   const window = early.window ?? Math.ceil(tokensBefore / OVERFLOW / ROUND_TO) * ROUND_TO;
-  const settings = withSummary(
-    transcript,
-    settingsFor(transcript, { ...early, window }, { target: TARGET, ...flags }),
-  );
+  const settings = settingsFor(transcript, { ...early, window }, { target: TARGET, ...flags });
   await removeOldFolders(ports.now());
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
-  const archive = openArchive({ flags: { archive: folder }, ports, terminal }, early);
+  const archive = await openArchive({ flags: { archive: folder }, ports, terminal }, early);
   const outcome = await runJob({ transcript, messages, path: undefined, settings, archive, progress, ports });
   if (flags.json === true) {
     terminal.printJson(compactionJson(transcript, outcome, { settings, output: undefined }));
@@ -369,17 +286,6 @@ async function removeOldFolders(now: Date): Promise<void> {
     // Another process may use it or have removed it.
     if (isOwn) await rm(path, { recursive: true, force: true }).catch(() => undefined);
   }
-}
-
-/** The settings with a target so low that clearing tool output is not enough, so that the demo shows a summary. */
-function withSummary(transcript: Transcript, settings: Settings): Settings {
-  let lower = settings;
-  for (let attempt = 0; attempt < 3; attempt += 1) {
-    const plan = planCompaction(transcript.messages, requestOf(transcript, lower));
-    if (plan.entries.some((entry) => entry.action === "summarize")) return lower;
-    lower = { ...lower, target: Math.ceil(lower.target / 2), targetIsDefault: false };
-  }
-  return lower;
 }
 
 /** The sample session in the package. */

@@ -99,7 +99,7 @@ async function commandDefaults(invocation: Invocation, loaded: CliConfig): Promi
   const { config, origins } = loaded;
   const defaults: CommandDefault[] = [];
   if (origins["storage.root"] === undefined && config.storage.kind === "fs") {
-    const { location } = driverOf(invocation, loaded);
+    const { location } = await driverOf(invocation, loaded);
     if (location !== resolve(invocation.ports.cwd, config.storage.root)) {
       defaults.push({ path: "storage.root", value: location });
     }

@@ -111,7 +111,7 @@ async function checkStore(invocation: Invocation, config: CliConfig): Promise<Fi
   const { ports } = invocation;
   let driver: StorageDriver;
   try {
-    driver = driverOf(invocation, config);
+    driver = await driverOf(invocation, config);
   } catch (error) {
     return [failed("store", error)];
   }

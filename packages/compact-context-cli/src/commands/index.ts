@@ -267,14 +267,13 @@ export const COMMANDS: Command = {
       name: "replay",
       words: "<transcript>",
       summary: "plays the session call by call as a live agent would: compactions, tokens, time, cache",
-      flags: [...REPLAY_FLAGS, "json", "view", "port", "open"],
+      flags: [...REPLAY_FLAGS, "json"],
       notes: [
         "It starts at the session's first message, including what its own compactions replaced; nothing is written.",
         "It also shows what other policies would cost, with the provider's prompt cache simulated.",
-        "With --view the replay starts when the page is open.",
         "Exit code 1 if a request over the budget would have been sent.",
       ],
-      examples: ["compact replay session.jsonl", "compact replay 1 --window 100k --view --open"],
+      examples: ["compact replay session.jsonl", "compact replay 1 --window 100k"],
       load: async () => (await import("./replay.ts")).replayCommand,
     },
     {

@@ -6,6 +6,7 @@ import { commandLine, type Flags, type Invocation, oneOf, printResult } from "..
 import type { Terminal } from "../ports.ts";
 import { headline, problemLines } from "../render/headline.ts";
 import { formatCount, oneLine, paragraph, plural } from "../render/text.ts";
+import { unanswered } from "../sessions/inspection.ts";
 import { openSession } from "../sessions/opened.ts";
 import type { Settings } from "../settings.ts";
 import { providerOf, type Transcript } from "../transcripts/transcript.ts";
@@ -153,7 +154,7 @@ function lintOptions({ model }: Pick<Settings, "model">, { pending, strict }: Fl
  * one.
  */
 export function closedMessages(transcript: Transcript, warn: (text: string) => void): readonly Message[] {
-  if (transcript.list === undefined) return transcript.messages;
+  if (transcript.list === undefined || unanswered(transcript.messages) === 0) return transcript.messages;
   const { provider, list } = providerList(transcript, undefined);
   const options = { pendingAllowed: false };
   const isOpen = lint(list, provider, options).some(({ rule }) => rule === "generic/dead-call");

@@ -25,7 +25,7 @@ export async function serveTools(invocation: Invocation): Promise<number> {
 async function toolsOf(invocation: Invocation): Promise<readonly RecallTool[]> {
   const settings = readConfig(invocation);
   return [
-    ...archiveTools(openArchive(invocation, settings), { sessionId: invocation.flags.session }),
+    ...archiveTools(await openArchive(invocation, settings), { sessionId: invocation.flags.session }),
     ...(await memoryTools(invocation, settings.config.redaction)),
   ];
 }

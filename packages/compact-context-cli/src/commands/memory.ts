@@ -101,7 +101,7 @@ export async function forgetMemory(invocation: Invocation): Promise<number> {
 
 /** Deletes the archived sessions that contain a text literally; they are deleted whole, as an archive is never rewritten. */
 async function deleteArchived(text: string, invocation: Invocation): Promise<readonly string[]> {
-  const archive = archiveOf(invocation);
+  const archive = await archiveOf(invocation);
   const phrase = `"${text.replaceAll('"', " ").replace(/[.!?。]+$/, "")}"`;
   const sessions = new Set<string>();
   for (;;) {

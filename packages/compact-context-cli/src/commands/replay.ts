@@ -7,48 +7,20 @@ import { formatCount, formatDuration, formatPercent, padEnd, paragraph, plural }
 import { finite, type PolicyCost, type PricedModel } from "../replay/cost.ts";
 import { type Economy, type Replay, replaySession } from "../replay/replay.ts";
 import type { ReplayCompaction } from "../replay/session.ts";
-import { replayWatched } from "../replay/watched.ts";
 import { openPlayed } from "../sessions/opened.ts";
 import type { Settings } from "../settings.ts";
-import { ViewStore } from "../view/view-store.ts";
-import { serveView } from "./view.ts";
 
 export async function replayCommand(invocation: Invocation): Promise<number> {
-  const { flags, terminal } = invocation;
+  const { terminal } = invocation;
   const { transcript, settings, progress, replayPorts } = await openPlayed(invocation, "compact replay");
-  const play = async (store?: ViewStore): Promise<number> => {
-    const playing =
-      store === undefined
-        ? replaySession(transcript, settings, replayPorts)
-        : replayWatched(transcript, settings, { ...replayPorts, store });
-    const replay = await playing.finally(() => progress.end());
-    const { problems } = transcript;
-    printResult(invocation, { ...replayJson(replay, settings), problems }, () => [
-      ...headline(transcript, settings, terminal),
-      ...problemLines(transcript, terminal),
-      ...replayView(replay, settings, terminal),
-    ]);
-    return replay.callsOverBudget === 0 ? 0 : 1;
-  };
-  return flags.view === true ? watch(invocation, play) : play();
-}
-
-/** Plays as soon as a page is connected, and serves it until the user stops the command. */
-async function watch(invocation: Invocation, play: (store: ViewStore) => Promise<number>): Promise<number> {
-  const store = new ViewStore();
-  let code = 0;
-  await serveView(invocation, {
-    store,
-    async fill(stopped, server) {
-      await Promise.race([server.watched, aborted(stopped)]);
-      if (!stopped.aborted) code = await play(store);
-    },
-  });
-  return code;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+  const replay = await replaySession(transcript, settings, replayPorts).finally(() => progress.end());
+  const { problems } = transcript;
+  printResult(invocation, { ...replayJson(replay, settings), problems }, () => [
+    ...headline(transcript, settings, terminal),
+    ...problemLines(transcript, terminal),
+    ...replayView(replay, settings, terminal),
+  ]);
+  return replay.callsOverBudget === 0 ? 0 : 1;
 }
 
 function replayJson({ economy, ...replay }: Replay, { model, window, budget }: Settings): object {

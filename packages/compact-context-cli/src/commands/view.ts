@@ -21,8 +21,27 @@ import { readEventLine } from "../view/event-reader.ts";
 import { readPageFiles, startViewServer, type ViewServer } from "../view/server.ts";
 import { ViewStore } from "../view/view-store.ts";
 
+/** Serves the page until Ctrl-C; returns the exit code. */
 export async function viewSessions(invocation: Invocation): Promise<number> {
-  return serveView(invocation, await openSource(invocation));
+  const { store, fill } = await openSource(invocation);
+  const stopped = new AbortController();
+  // Registered before the page prints that Ctrl-C stops it.
+  const onStop = (invocation.ports.stopped?.() ?? Promise.resolve()).then(() => stopped.abort());
+  const server = await startPage(invocation, store);
+  try {
+    await Promise.all([fill(stopped.signal), onStop]);
+  } finally {
+    stopped.abort();
+    await server.close();
+  }
+  return 0;
+}
+
+/** Where the page's sessions come from. */
+interface ViewSource {
+  readonly store: ViewStore;
+  /** Fills the store while the page is served; resolves at the end of the data, or once `stopped`. */
+  fill(stopped: AbortSignal): Promise<void>;
 }
 
 /** Opens what the argument names: a folder is an archive, a file holds events or a transcript. */
@@ -62,7 +81,7 @@ const MAX_WATCHED = 200;
 async function archiveSource(invocation: Invocation, folder: string | undefined): Promise<ViewSource> {
   const { ports, terminal } = invocation;
   const flags = { ...invocation.flags, archive: folder ?? invocation.flags.archive };
-  const source = openArchiveSource({ ...invocation, flags });
+  const source = await openArchiveSource({ ...invocation, flags });
   const { location } = source.archive;
   const store = new ViewStore();
   const fingerprints = new Map<string, string>();
@@ -111,13 +130,13 @@ async function sessionIds(archive: Archive, idsByFolder: Map<string, string>): P
   return ids;
 }
 
-function openArchiveSource(invocation: Invocation): ArchiveSource {
+async function openArchiveSource(invocation: Invocation): Promise<ArchiveSource> {
   const settings = readConfig(invocation);
   const { config } = settings;
-  const driver = driverOf(invocation, settings);
+  const driver = await driverOf(invocation, settings);
   const configured = invocation.flags.model ?? config.model;
   return {
-    archive: openArchive(invocation, settings),
+    archive: await openArchive(invocation, settings),
     counterFor: (model) => createTokenCounter({ models: config.models, model: configured ?? model }),
     keep: config.policy,
     state: async (id) => (await loadState(driver, id).catch(() => undefined))?.value,
@@ -238,43 +257,18 @@ function addEvent(store: ViewStore, line: string): boolean {
   return true;
 }
 
-/** Where the page's sessions come from. */
-interface ViewSource {
-  readonly store: ViewStore;
-  /** Fills the store while the page is served; resolves at the end of the data, or once `stopped`. */
-  fill(stopped: AbortSignal, server: ViewServer): Promise<void>;
-}
-
-/** Serves the page until Ctrl-C; returns the exit code. */
-export async function serveView(invocation: Invocation, { store, fill }: ViewSource): Promise<number> {
-  const stopped = new AbortController();
-  // Registered before the page prints that Ctrl-C stops it.
-  const onStop = (invocation.ports.stopped?.() ?? Promise.resolve()).then(() => stopped.abort());
-  const server = await startPage(invocation, store);
-  try {
-    await Promise.all([fill(stopped.signal, server), onStop]);
-  } finally {
-    stopped.abort();
-    await server.close();
-  }
-  return 0;
-}
-
 /** Starts the server and prints its link. */
 async function startPage({ flags, ports, terminal }: Invocation, store: ViewStore): Promise<ViewServer> {
-  // With --json, stdout holds JSON alone.
-  const print = (lines: readonly string[]): void =>
-    flags.json === true ? ports.stderr.write(`${lines.join("\n")}\n`) : terminal.print(lines);
   const server = await startViewServer({
     store,
     files: await readPageFiles(new URL("dist/page/", PACKAGE)),
     port: portOf(flags.port, 0),
     newSecret: () => randomBytes(32).toString("base64url"),
     now: ports.clock,
-    onNewLink: (link) => print(["", "  A new link, for one more browser:", `  ${link}`, ""]),
+    onNewLink: (link) => terminal.print(["", "  A new link, for one more browser:", `  ${link}`, ""]),
   });
   const link = server.newLink();
-  print([
+  terminal.print([
     "",
     `  ${terminal.paint("strong", link)}`,
     "",

@@ -31,7 +31,7 @@ export async function runProxy(invocation: Invocation): Promise<number> {
   const asJson = oneOf(flags.log, "--log", ["text", "json"]) === "json";
   const screen = asJson ? createLog(ports) : createScreen(ports, terminal, program !== undefined);
   const metrics = createMetrics();
-  const storage = dryRun ? createMemoryDriver() : driverOf(invocation, settings);
+  const storage = dryRun ? createMemoryDriver() : await driverOf(invocation, settings);
   const tally = createTally(config.models);
   const sessions = createSessions({
     // No user can be asked: content that is too long is truncated rather than refused, unless configured

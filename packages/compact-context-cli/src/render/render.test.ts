@@ -34,13 +34,37 @@ describe("width", () => {
     expect(displayWidth("👩‍👩‍👧‍👦👍🏽🇫🇷")).toBe(6);
   });
 
-  it("equals that of string-width for every character below the wide ones, alone and in one line", () => {
-    const characters = Array.from({ length: 0x2e80 - 0x20 }, (_, index) =>
-      String.fromCharCode(0x20 + index),
-    ).filter((character) => !/\p{Cc}/u.test(character));
-    for (const character of characters) expect(displayWidth(character)).toBe(stringWidth(character));
-    expect(displayWidth(characters.join(""))).toBe(stringWidth(characters.join("")));
+  it("equals that of string-width for every character below the wide ones and every emoji, alone and in one line", () => {
+    const characters = [
+      [0x20, 0x2e80],
+      [0x1f000, 0x1fb00],
+    ].flatMap(([from = 0, to = 0]) =>
+      Array.from({ length: to - from }, (_, index) => String.fromCodePoint(from + index)),
+    );
+    const printed = characters.filter((character) => !/\p{Cc}/u.test(character));
+    for (const character of printed) expect(displayWidth(character)).toBe(stringWidth(character));
+    expect(displayWidth(printed.join("\n"))).toBe(stringWidth(printed.join("\n")));
   });
+
+  it.each([
+    "❤️",
+    "❤",
+    "1️⃣",
+    "1⃣",
+    "©️",
+    "🏴󠁧󠁢󠁥󠁮󠁧󠁿",
+    "🤷‍♂️",
+    "👩🏽‍🦰",
+    "👁️‍🗨️",
+    "🫱🏻‍🫲🏿",
+    "🇫",
+    "a\ufe0f",
+    "각각",
+    "कि",
+    "ﾊﾞ",
+    "தமிழ்",
+    "ﷺ",
+  ])("equals that of string-width for %s", (text) => expect(displayWidth(text)).toBe(stringWidth(text)));
 
   it("truncates to the width with an ellipsis", () => {
     expect(truncate("hello world", 8)).toBe("hello…");

@@ -1,14 +1,29 @@
 import { CompactError, escapeControl, replaceUnseen } from "compact-context/internal/errors";
-import stringWidth from "string-width";
-
-const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+import { eastAsianWidth } from "get-east-asian-width";
 
 /** Characters of one cell each in any context: Latin letters, dashes, dots, arrows, lines and bars. */
 const NARROW = /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2190-\u21ff\u2212\u2500-\u259f]*$/;
 
+/** What a terminal draws as one sign of two cells: flags, keycaps, changed and joined emoji, Korean syllables. */
+const PICTURE = String.raw`\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]`;
+const SIGN = new RegExp(
+  String.raw`\p{RI}{2}|[\d#*]\ufe0f?\u20e3|${PICTURE}*(?:\u200d${PICTURE}*)+|${PICTURE}+|[\u1100-\u115f][\u1160-\u11a7][\u11a8-\u11ff]?`,
+  "gu",
+);
+const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Cs}]/gu;
+
 /** The number of terminal cells of a text without control characters. */
 export function displayWidth(text: string): number {
-  return NARROW.test(text) ? text.length : stringWidth(text);
+  if (NARROW.test(text)) return text.length;
+  let width = 0;
+  for (const character of text.replace(SIGN, "\u3000").replace(UNSEEN, ""))
+    width += eastAsianWidth(character.codePointAt(0) ?? 0);
+  return width;
+}
+
+/** Slow to begin: the first one takes as long as the start of many commands. */
+function* graphemes(text: string): Generator<string> {
+  for (const { segment } of new Intl.Segmenter().segment(text)) yield segment;
 }
 
 /** Cells that `truncate` gives up at most to end at a word boundary. */
@@ -21,10 +36,10 @@ export function truncate(text: string, width: number): string {
   if (text.length <= width * 16 && displayWidth(text) <= width) return text;
   let used = 0;
   let cut = 0;
-  for (const { segment } of GRAPHEMES.segment(text)) {
-    used += displayWidth(segment);
+  for (const sign of NARROW.test(text) ? text : graphemes(text)) {
+    used += displayWidth(sign);
     if (used >= width) break;
-    cut += segment.length;
+    cut += sign.length;
   }
   const kept = text.slice(0, cut);
   const word = text[cut] === " " ? kept.length : kept.lastIndexOf(" ");

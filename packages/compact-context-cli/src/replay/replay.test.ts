@@ -1,4 +1,5 @@
 import type { Message } from "compact-context";
+import { createMemoryDriver } from "compact-context/storage/memory";
 import { describe, expect, it } from "vitest";
 import { economyJson, economyView } from "../commands/replay.ts";
 import type { Flags } from "../flags.ts";
@@ -8,7 +9,7 @@ import { displayWidth, snakeKeys } from "../render/text.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
 import { readTranscript } from "../transcripts/read.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
-import { type Economy, type Replay, replaySession } from "./replay.ts";
+import { type Economy, type Replay, type ReplayObserver, replaySession } from "./replay.ts";
 
 const START = Date.UTC(2026, 0, 1);
 
@@ -70,7 +71,12 @@ async function replay(messages: readonly Message[], flags: Flags, env = {}): Pro
   return replayOf(transcriptOf(messages), flags, env);
 }
 
-async function replayOf(transcript: Transcript, flags: Flags, env = {}): Promise<Replay> {
+async function replayOf(
+  transcript: Transcript,
+  flags: Flags,
+  env = {},
+  observer?: ReplayObserver,
+): Promise<Replay> {
   const early = earlySettings({
     flags,
     ports: { cwd: "/nowhere", env },
@@ -85,6 +91,7 @@ async function replayOf(transcript: Transcript, flags: Flags, env = {}): Promise
     },
     onWarning: (text) => expect.fail(text),
     onProgress: () => undefined,
+    observer,
   });
 }
 
@@ -160,6 +167,17 @@ describe("replaySession", () => {
     expect(economy.cold?.cost.calls).toBe(short.calls);
     const never = await replay(conversation(6, 1200), { ...FLAGS, model: "grok-4.7" });
     expect(never.economy.cold).toBeUndefined();
+  });
+
+  it("plays the session once for an observer, which has no use for a rewrite", async () => {
+    const messages = conversation(6, 1200);
+    const { economy } = await replayOf(transcriptOf(messages), FLAGS, undefined, {
+      history: messages,
+      storage: createMemoryDriver(),
+      exporter: { export: () => undefined },
+      onCall: async () => undefined,
+    });
+    expect(economy.cold).toBeUndefined();
   });
 });
 

@@ -45,7 +45,7 @@ export interface Economy {
   readonly policies: readonly PolicyCost[];
   /**
    * `compact` that also compacts before a turn that starts with an expired cache and a window more than half full.
-   * Undefined if there is no such turn, or if cache entries are not known to expire.
+   * Undefined if there is no such turn, if cache entries are not known to expire, and for an observer.
    */
   readonly cold: { readonly cost: PolicyCost; readonly rewrites: number } | undefined;
 }
@@ -88,7 +88,7 @@ export async function replaySession(
       model,
       clock: clockOf(session),
       policies: [own.cost(), ...baselineCosts(session, model)],
-      cold: coldTurns === 0 ? undefined : await coldCost(run),
+      cold: coldTurns === 0 || ports.observer !== undefined ? undefined : await coldCost(run),
     },
   };
 }
@@ -164,9 +164,9 @@ export const REPLAY_ID = "replay";
 /** One manager, one preflight per call; with `whileCold` it also compacts where the cache has expired anyway. */
 async function playManager(run: ReplayRun, onCall: CallListener, whileCold = false): Promise<void> {
   const { transcript, settings, ports, session } = run;
-  const observer = whileCold ? undefined : ports.observer;
+  const { observer } = ports;
   const clock = createSessionClock();
-  const manager = managerOf(run, observer, whileCold, clock);
+  const manager = managerOf(run, whileCold, clock);
   const { targetContextTokens: target } = settings.config.policy;
   const request = {
     // Neutral messages do not carry it, and it decides how the tokens of an unknown model are counted.
@@ -196,8 +196,7 @@ async function playManager(run: ReplayRun, onCall: CallListener, whileCold = fal
 }
 
 function managerOf(
-  { settings, ports }: ReplayRun,
-  observer: ReplayObserver | undefined,
+  { settings, ports: { observer, ...ports } }: ReplayRun,
   whileCold: boolean,
   { now, later }: SessionClock,
 ): CompactManager {

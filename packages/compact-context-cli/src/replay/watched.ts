@@ -36,7 +36,6 @@ import type { ViewStore } from "../view/view-store.ts";
 import {
   type Economy,
   REPLAY_ID,
-  type Replay,
   type ReplayObserver,
   type ReplayPorts,
   replaySession,
@@ -48,13 +47,12 @@ export async function replayWatched(
   transcript: Transcript,
   settings: Settings,
   { store, ...ports }: ReplayPorts & { readonly store: ViewStore },
-): Promise<Replay> {
+): Promise<void> {
   const history = wholeHistory(transcript);
   const { record, observer } = recordReplay(transcript, settings, { history, storage: createMemoryDriver() });
   store.add(record);
-  const replay = await replaySession(transcript, settings, { ...ports, observer });
-  record.amend({ live: false, cost: costOf(replay.economy) });
-  return replay;
+  const { economy } = await replaySession(transcript, settings, { ...ports, observer });
+  record.amend({ live: false, cost: costOf(economy) });
 }
 
 /** The record of a replay of `history`, which archives in `storage`. */

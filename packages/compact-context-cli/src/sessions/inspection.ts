@@ -86,11 +86,15 @@ function toolShares(messages: readonly Message[], { counter }: Settings): Share[
   return sharesBy(pieces, (piece) => piece.name);
 }
 
-function unanswered(messages: readonly Message[]): number {
-  const answered = new Set(messages.flatMap((message) => toolResults(message).map((result) => result.id)));
-  return messages
-    .flatMap(toolCalls)
-    .filter((call) => call.providerExecuted !== true && !answered.has(call.id)).length;
+/** Calls without a result behind them; each result answers one call, as some programs use an id again. */
+export function unanswered(messages: readonly Message[]): number {
+  const open = new Map<string, number>();
+  for (const message of messages) {
+    for (const { id, providerExecuted } of toolCalls(message))
+      if (providerExecuted !== true) open.set(id, (open.get(id) ?? 0) + 1);
+    for (const { id } of toolResults(message)) open.set(id, Math.max(0, (open.get(id) ?? 0) - 1));
+  }
+  return [...open.values()].reduce((total, count) => total + count, 0);
 }
 
 /** Display names of the layers, in prompt order. */

@@ -41,7 +41,6 @@ function session(steps: readonly StepView[], more: Partial<SessionView> = {}): S
     trigger: 85,
     budget: 90,
     counts: { messages: 9, steps: steps.length, compactions: 0, spans: 0 },
-    searchable: true,
     dropped: 0,
     layers: ["system", "recent"],
     from: { steps: 0, compactions: 0, spans: 0 },

@@ -72,8 +72,6 @@ export interface ViewServer extends LocalServer {
   readonly ingestUrl: string;
   /** Creates a link that signs in one browser, once. */
   newLink(): string;
-  /** Resolves when the first page subscribes to the events. */
-  readonly watched: Promise<void>;
 }
 
 /** The limit of Ariadne's protocol. */
@@ -110,10 +108,6 @@ const HEADERS: Readonly<Record<string, string>> = {
 /** Listens on 127.0.0.1; rejects with `InvalidUsage` if the port is in use. */
 export async function startViewServer(options: ViewServerOptions): Promise<ViewServer> {
   const { newSecret, now, onNewLink } = options;
-  let onListener = (): void => undefined;
-  const watched = new Promise<void>((resolve) => {
-    onListener = resolve;
-  });
   const app = new Hono();
   const server = await startLocalServer({
     port: options.port,
@@ -129,16 +123,15 @@ export async function startViewServer(options: ViewServerOptions): Promise<ViewS
     now,
     onUsedToken: () => onNewLink?.(newLink()),
   });
-  addRoutes(app, { ...options, access, onListener });
-  return { ...server, ingestUrl: `${server.url}/ingest`, newLink, watched };
+  addRoutes(app, { ...options, access });
+  return { ...server, ingestUrl: `${server.url}/ingest`, newLink };
 }
 
 interface RouteOptions extends ViewServerOptions {
   readonly access: Access;
-  onListener(): void;
 }
 
-function addRoutes(app: Hono, { access, files, store, onListener }: RouteOptions): void {
+function addRoutes(app: Hono, { access, files, store }: RouteOptions): void {
   app.use(async (context, next) => {
     for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
     return next();
@@ -174,7 +167,7 @@ function addRoutes(app: Hono, { access, files, store, onListener }: RouteOptions
     "/api/*",
     requires((headers) => access.checkRead(headers)),
   );
-  app.get("/api/events", streamNotices(store, onListener));
+  app.get("/api/events", streamNotices(store));
   app.get("/api/*", async (context) => {
     const found = await readRoute(new URL(context.req.url), store);
     return found === undefined ? refuse(context, 404, NOT_FOUND) : context.json(found);
@@ -207,10 +200,7 @@ function requires(check: (headers: Headers) => Denial | undefined): MiddlewareHa
 }
 
 /** The store's changes as server-sent events. */
-function streamNotices(
-  store: ViewStore,
-  onListener: () => void,
-): (context: Context) => Response | Promise<Response> {
+function streamNotices(store: ViewStore): (context: Context) => Response | Promise<Response> {
   let listeners = 0;
   return (context) => {
     if (listeners >= MAX_LISTENERS) return refuse(context, 503, "Too many pages are open.");
@@ -230,7 +220,6 @@ function streamNotices(
       const unsubscribe = store.listen(send);
       const heartbeat = setInterval(() => void stream.write(": heartbeat\n\n"), HEARTBEAT_MS);
       heartbeat.unref();
-      onListener();
       await new Promise<void>((resolve) => stream.onAbort(resolve));
       clearInterval(heartbeat);
       unsubscribe();
@@ -300,7 +289,7 @@ const MAX_QUERY_LENGTH = 1000;
 async function search(params: URLSearchParams, store: ViewStore): Promise<SearchView> {
   const query = (params.get("q") ?? "").slice(0, MAX_QUERY_LENGTH);
   const session = params.get("session");
-  const records = session === null ? store.searchable() : [store.get(session)];
+  const records = session === null ? store.records() : [store.get(session)];
   const hits: SearchHitView[] = [];
   let problems = 0;
   for (const record of records) {

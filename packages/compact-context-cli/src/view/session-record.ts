@@ -39,7 +39,7 @@ export class SessionRecord {
     this.id = id;
     this.source = source;
     this.originals = originals;
-    this.#facts = { title: id, live: false, searchable: true, window: 0, trigger: 0, budget: 0, ...facts };
+    this.#facts = { title: id, live: false, window: 0, trigger: 0, budget: 0, ...facts };
   }
 
   addStep(draft: StepDraft): void {

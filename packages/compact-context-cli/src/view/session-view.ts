@@ -46,7 +46,7 @@ export interface SessionList {
 export interface SessionHead {
   readonly id: string;
   readonly title: string;
-  /** `transcript`: replayed; `archive`: read from an archive; `events`: known only by events or spans. */
+  /** `transcript`: replayed; `archive`: read from an archive; `events`: known only by events, without originals. */
   readonly source: "transcript" | "archive" | "events";
   /** True while a replay runs or a program sends events. */
   readonly live: boolean;
@@ -67,8 +67,6 @@ export interface SessionHead {
   };
   /** ISO 8601, of the newest step or span; absent if there is none. */
   readonly updatedAt?: string;
-  /** True if originals can be searched. */
-  readonly searchable: boolean;
   /** Spans and steps that were dropped because there were too many. */
   readonly dropped: number;
 }

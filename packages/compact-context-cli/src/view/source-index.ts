@@ -13,8 +13,8 @@ export interface SourceIndex {
   lookup(ngram: number): number[];
 }
 
-/** Words of the longest n-gram: three distinguish most sentences. */
-const MAX_WORDS = 3;
+/** Words of the n-grams: three distinguish most sentences. */
+const LENGTHS = [1, 2, 3];
 /** Characters indexed (about 50 ms) before yielding to the event loop. */
 const SLICE = 250_000;
 /** An index entry packs a 32-bit n-gram hash and a 21-bit position into one double. */
@@ -34,9 +34,8 @@ export async function indexSources(messages: readonly { readonly message: Messag
   for (const [position, { message }] of indexed.entries()) {
     const text = readableMessage(message);
     const words = hashedWords(text);
-    const lengths = Array.from({ length: MAX_WORDS }, (_, index) => index + 1);
-    const ngrams = new Set(lengths.flatMap((length) => ngramsIn(words, length)));
-    for (const ngram of ngrams) entries.push(ngram * MAX_INDEXED + position);
+    for (const ngram of new Set(LENGTHS.flatMap((length) => ngramsIn(words, length))))
+      entries.push(ngram * MAX_INDEXED + position);
     characters += text.length;
     if (characters < SLICE) continue;
     close();
@@ -121,7 +120,7 @@ export function summaryPieces(
     if (/^\s{0,3}#{1,6}\s/.test(text)) return { text, kind: "heading", sources: [] };
     // No n-gram spans an ellipsis, which stands for omitted words.
     const parts = text.replace(PREFIX, "").split("…").map(hashedWords);
-    const ngrams = new Set(parts.flatMap((words) => ngramsIn(words, Math.min(MAX_WORDS, words.length))));
+    const ngrams = new Set(parts.flatMap((words) => ngramsIn(words, Math.min(LENGTHS.length, words.length))));
     const candidates = new Map<number, Set<number>>();
     for (const ngram of ngrams) {
       for (const position of index.lookup(ngram).filter(isReplaced))

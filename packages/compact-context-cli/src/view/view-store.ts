@@ -57,7 +57,7 @@ export class ViewStore {
   }
 
   list(): SessionList {
-    const sessions = [...this.#records.values()].map((record) => record.head());
+    const sessions = this.records().map((record) => record.head());
     return {
       sessions: sessions.toSorted(
         (one, other) =>
@@ -67,9 +67,8 @@ export class ViewStore {
     };
   }
 
-  /** The sessions whose originals can be searched. */
-  searchable(): readonly SessionRecord[] {
-    return [...this.#records.values()].filter((record) => record.head().searchable);
+  records(): readonly SessionRecord[] {
+    return [...this.#records.values()];
   }
 
   /** Calls the listener on every change; returns a function that removes it. */
@@ -130,7 +129,7 @@ class EventSession {
       countMessage: () => 0,
       search: async () => ({ hits: [], problems: 0 }),
     });
-    const facts = { layers: EVENT_LAYERS, live: true, searchable: false };
+    const facts = { layers: EVENT_LAYERS, live: true };
     this.record = new SessionRecord({ id, source: "events", originals }, facts);
     this.reader = createEventReader(this.record);
   }

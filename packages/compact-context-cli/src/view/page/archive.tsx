@@ -50,7 +50,7 @@ function useSearch(active: SessionView | undefined): Search {
       if (!signal.aborted) show([], errorText(error));
     }
   };
-  useEffect(() => void run(), [active?.id, active?.searchable, everywhere.value]);
+  useEffect(() => void run(), [active?.id, everywhere.value]);
   const runSoon = (): void => {
     window.clearTimeout(timer.current);
     timer.current = window.setTimeout(() => void run(), DEBOUNCE_MS);
@@ -102,7 +102,7 @@ export function ArchivePanel(): JSX.Element {
         </form>
       </search>
       <p class="caption" role="status">
-        {active?.searchable === false && !everywhere.value
+        {active?.source === "events" && !everywhere.value
           ? "This session has no searchable originals."
           : status.value}
       </p>

@@ -178,7 +178,7 @@ function Entry({ head }: { readonly head: SessionHead }): JSX.Element {
 
 const COMMANDS: readonly (readonly [string, string])[] = [
   ["compact view session.jsonl", "replays a recorded session"],
-  ["compact replay session.jsonl --view", "shows a replay while it runs"],
+  ["compact view .compact/archive", "shows the sessions of an archive"],
   [`COMPACT_TRACING_ARIADNE=${location.origin}/ingest`, "shows a running agent; set this in its environment"],
 ];
 

@@ -1,13 +1,15 @@
+type Pattern = Pick<RegExp, "test">;
+
 /** How sentences of a language express lasting rules and decisions. Matched in lower case. */
 export interface Language {
   /** Forbids, demands, limits or prefers, beyond the step at hand. */
-  readonly rule: RegExp;
+  readonly rule: Pattern;
   /** Describes the past, possibilities or others' opinions: never a rule. */
-  readonly aside: RegExp;
+  readonly aside: Pattern;
   /** Describes how a program behaves or should behave. */
-  readonly product: RegExp;
+  readonly product: Pattern;
   /** Settles a choice between alternatives. */
-  readonly decision: RegExp;
+  readonly decision: Pattern;
 }
 
 interface Latin extends Language {
@@ -22,8 +24,17 @@ interface OwnScript extends Language {
 
 const listed = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
-const words = (...alternatives: readonly string[]): RegExp =>
-  new RegExp(`(?<![\\p{L}\\p{N}_'’-])(?:${alternatives.join("|")})(?:(?<=\\s)|(?![\\p{L}\\p{N}_]))`, "u");
+/** Made when it is first used: a session has few of the languages. */
+function words(...alternatives: readonly string[]): Pattern {
+  const source = `(?<![\\p{L}\\p{N}_'’-])(?:${alternatives.join("|")})(?:(?<=\\s)|(?![\\p{L}\\p{N}_]))`;
+  let pattern: RegExp | undefined;
+  return {
+    test: (text) => {
+      pattern ??= new RegExp(source, "u");
+      return pattern.test(text);
+    },
+  };
+}
 
 /** Start of a clause, where an imperative stands. */
 const clause = (openers: string, then: string): string =>
