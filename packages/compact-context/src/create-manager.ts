@@ -1,8 +1,8 @@
+import { type ArchiveStore, createArchiveStore } from "./archive/store.ts";
 import { listCodecs } from "./codecs/formats.ts";
 import { mergeConfig, settleTarget } from "./config/layer.ts";
 import type { CompactConfig, CompactConfigInput } from "./config/settings.ts";
 import { configuredDriver, configuredExporters } from "./configured.ts";
-import { createArchiveStore } from "./core/archive.ts";
 import { type ManagerParts, type ManagerSettings, SessionManager } from "./core/manager.ts";
 import type { Format } from "./core/message.ts";
 import type { Policy } from "./core/policy.ts";
@@ -336,6 +336,7 @@ function createWarner(onWarning: ManagerPorts["onWarning"]): (message: string) =
 
 /** Archive, session states and outbox of a manager. */
 interface Storage extends Store {
+  readonly archive: ArchiveStore;
   /** The memory queue, opened on first use. */
   outbox(way: keyof GuardedStorage): Promise<Outbox>;
 }

@@ -1,5 +1,6 @@
 import {
   CompactError,
+  conflict,
   createKeyedMutex,
   errorMessage,
   hasCode,
@@ -7,7 +8,6 @@ import {
   runInSteps,
   type Steps,
 } from "../errors.ts";
-import { conflict } from "./archive.ts";
 import type { Message } from "./message.ts";
 import { unsentResults } from "./plan.ts";
 import { coldShare, type TriggerDecision, type TriggerReason } from "./policy.ts";

@@ -32,6 +32,31 @@ export interface ArchiveReceipt {
   readonly ids: readonly string[];
 }
 
+/** The archive of many sessions, as far as a compaction needs it. */
+export interface TranscriptStore {
+  /**
+   * Complete and durable when it resolves; saving the same messages again is a no-op. The step is the
+   * requested one, or the next one without a different transcript.
+   */
+  saveTranscript(sessionId: string, step: number, messages: readonly Message[]): Promise<ArchiveReceipt>;
+  saveSummary(sessionId: string, step: number, record: object): Promise<void>;
+  /**
+   * Undefined if there is none or it is damaged; rejects with `StorageFailed` for one written by a newer
+   * release.
+   */
+  readSummary(sessionId: string, step: number): Promise<object | undefined>;
+  /** The steps that have a transcript, ascending. */
+  steps(sessionId: string): Promise<number[]>;
+  /** The messages, redacted, and what is damaged; rejects with `NotFound` if there is no transcript. */
+  readTranscript(
+    sessionId: string,
+    step: number,
+  ): Promise<{
+    readonly messages: readonly { readonly archiveId: string; readonly message: Message }[];
+    readonly problems: readonly object[];
+  }>;
+}
+
 /** Why a compaction that was due or requested did not happen. */
 export type RefusalReason =
   /** Everything must stay, or only the earlier summary could be removed. */

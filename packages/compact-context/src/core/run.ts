@@ -8,8 +8,7 @@ import {
   type Steps,
 } from "../errors.ts";
 import { applyPlan, type Outcome, stateAfter } from "./apply.ts";
-import type { ArchiveStore } from "./archive.ts";
-import { contentHash, type Message } from "./message.ts";
+import { archiveId, contentHash, type Message } from "./message.ts";
 import { type CompactionPlan, type PlannedMessage, planInSteps } from "./plan.ts";
 import { isPinned } from "./policy.ts";
 import { type Environment, FALLBACK, type Summarizer } from "./ports.ts";
@@ -21,10 +20,10 @@ import {
   type RefusalReason,
   reportOf,
   type StepTimes,
+  type TranscriptStore,
   type UndoneCompaction,
 } from "./report.ts";
 import type { Session } from "./session.ts";
-import { archiveId } from "./transcript.ts";
 import type { CompactionRequest } from "./usage.ts";
 import type { ReplacedState, SessionState } from "./view.ts";
 
@@ -56,7 +55,7 @@ export interface RunContext {
   /** Tried in order. */
   readonly summarizers: readonly Summarizer[];
   readonly beforeCommit?: BeforeCommit;
-  readonly archive: ArchiveStore;
+  readonly archive: TranscriptStore;
   readonly announce: Announce;
   readonly model: string | undefined;
   /** On archive failure: `stop` refuses the compaction, `continue` compacts without an archive. */
@@ -447,7 +446,7 @@ export function nothingToUndo(sessionId: string): CompactError {
 async function listBefore<T>(
   { id, view, entries, current, settings }: Session,
   { step, kept, logged }: ReplacedState,
-  archive: ArchiveStore,
+  archive: TranscriptStore,
 ): Promise<T[] | undefined> {
   const steps = await archive.steps(id);
   if (!steps.includes(step)) return undefined;

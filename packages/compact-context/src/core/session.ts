@@ -1,6 +1,7 @@
 import { type CompactError, runAtOnce, type Steps } from "../errors.ts";
 import { codecFor, type KnownList, KnownLists, withNatives } from "./lists.ts";
 import {
+  archiveId,
   callsOfTools,
   hashesOf,
   imageCount,
@@ -22,7 +23,6 @@ import {
   type TriggerReason,
 } from "./policy.ts";
 import type { LiveConversation, RequestCount, TokenCounter } from "./ports.ts";
-import { archiveId } from "./transcript.ts";
 import { groupUnits, isProjectInstructions } from "./units.ts";
 import {
   type CompactionRequest,

@@ -1,6 +1,6 @@
+import type { ArchivedMessage, ArchiveProblem } from "../archive/transcript.ts";
 import { codecFor } from "../codecs/formats.ts";
 import { argumentsText, type Format, type Message, type Part, resultText } from "../core/message.ts";
-import type { ArchivedMessage, ArchiveProblem } from "../core/transcript.ts";
 import { CompactError, requireOptions } from "../errors.ts";
 import type { Archive, FoundMessage, SearchHit } from "../search/archive.ts";
 import { o200kBase } from "../tokens/encodings/o200k-base.ts";

@@ -1,13 +1,6 @@
-import {
-  archiveFiles,
-  conflict,
-  keysOf,
-  ownerFolder,
-  type SessionOwner,
-  sessionOfKey,
-} from "../core/archive.ts";
 import type { StorageDriver, StoredEntry } from "../core/ports.ts";
-import { CompactError, createLruMap, platform, sha256Hex } from "../errors.ts";
+import { CompactError, conflict, createLruMap, platform } from "../errors.ts";
+import { archiveFiles, keysOf, ownerFolder, type SessionOwner, sessionOfKey, sha256Hex } from "../records.ts";
 
 // Deletion and expiry. A deletion leaves a tombstone: a hashed key that contains nothing of the deleted data.
 // It makes the storage refuse a worker that still holds a deleted session; concurrent writes are undone.

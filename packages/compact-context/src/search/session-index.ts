@@ -1,5 +1,3 @@
-import { archiveFiles } from "../core/archive.ts";
-import type { StorageDriver } from "../core/ports.ts";
 import {
   type ArchivedMessage,
   type ArchiveProblem,
@@ -8,8 +6,10 @@ import {
   linesOf,
   readArchiveLine,
   readLineHead,
-} from "../core/transcript.ts";
-import { CompactError, crc32Hex } from "../errors.ts";
+} from "../archive/transcript.ts";
+import type { StorageDriver } from "../core/ports.ts";
+import { CompactError } from "../errors.ts";
+import { archiveFiles, crc32Hex } from "../records.ts";
 import {
   addOnce,
   type BlockPlace,

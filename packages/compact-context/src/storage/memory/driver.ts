@@ -1,6 +1,5 @@
-import { conflict } from "../../core/archive.ts";
 import type { StorageDriver, StoredValue } from "../../core/ports.ts";
-import { platform, refuseAborted } from "../../errors.ts";
+import { conflict, platform, refuseAborted } from "../../errors.ts";
 import { checkedDriver } from "../keys.ts";
 
 /** Keeps values in memory, for tests and hosts without a disk; lost when the process ends. */
