@@ -57,7 +57,7 @@ export class CompactError extends Error {
 }
 
 /** True for a `CompactError` with this code. */
-export function hasCode(error: unknown, code: CompactErrorCode): boolean {
+export function hasCode(error: unknown, code: CompactErrorCode): error is CompactError {
   return CompactError.isInstance(error) && error.code === code;
 }
 
@@ -385,7 +385,7 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undef
 
 /** The error of a call that its caller aborted. */
 export function abortError(cause: unknown): CompactError {
-  if (CompactError.isInstance(cause) && cause.code === "Aborted") return cause;
+  if (hasCode(cause, "Aborted")) return cause;
   return new CompactError("Aborted", "The compaction was aborted by its caller.", {
     hint: "The history is as it was; call again to compact it.",
     cause,

@@ -1,7 +1,7 @@
 import { archiveId, type Message } from "../core/message.ts";
 import type { Redaction, StorageDriver } from "../core/ports.ts";
 import type { ArchiveReceipt, CompactEvent, TranscriptStore } from "../core/report.ts";
-import { CompactError, unlessOvertaken } from "../errors.ts";
+import { CompactError, hasCode, unlessOvertaken } from "../errors.ts";
 import {
   archiveFiles,
   hasOwner,
@@ -260,7 +260,7 @@ export async function unlessDamaged<T>(
   try {
     return await read();
   } catch (error) {
-    if (!CompactError.isInstance(error) || error.code !== "StorageFailed") throw error;
+    if (!hasCode(error, "StorageFailed")) throw error;
     await driver.get(PROBE_KEY);
     const { place = driver.location, message, hint } = error;
     warn(`a session of the archive is damaged, at ${place}: ${message}. ${hint}`.trim());

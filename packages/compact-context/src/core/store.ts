@@ -178,7 +178,7 @@ export class Sessions {
     try {
       return await this.#read(sessionId, await this.#options.open());
     } catch (error) {
-      if (!hasCode(error, "StorageFailed") || !CompactError.isInstance(error)) throw error;
+      if (!hasCode(error, "StorageFailed")) throw error;
       const session = this.#live.get(sessionId) ?? new Session(sessionId);
       if (known === undefined || session !== known) session.unread = error;
       return this.#remember(session);

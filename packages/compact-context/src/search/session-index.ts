@@ -8,7 +8,7 @@ import {
   readLineHead,
 } from "../archive/transcript.ts";
 import type { StorageDriver } from "../core/ports.ts";
-import { CompactError } from "../errors.ts";
+import { hasCode } from "../errors.ts";
 import { archiveFiles, crc32Hex } from "../records.ts";
 import {
   addOnce,
@@ -159,7 +159,7 @@ export async function saveIndex(
     await dropUnused(driver, index, before);
     return { ...index, version };
   } catch (error) {
-    if (CompactError.isInstance(error) && error.code === "Conflict") return undefined;
+    if (hasCode(error, "Conflict")) return undefined;
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { requireText } from "../../errors.ts";
+import { characterStart, requireText } from "../../errors.ts";
 import { createMergeCounter, type MergeCounter } from "./merge.ts";
 import { END_BYTE, type Splitter } from "./split.ts";
 import {
@@ -63,9 +63,7 @@ function settledPieces(ends: Int32Array, pieces: number, length: number, more: b
 
 /** End of the next window; never splits a surrogate pair. */
 function windowEnd(text: string, at: number, window: number): number {
-  const end = at + window;
-  if (end >= text.length) return text.length;
-  return (text.charCodeAt(end - 1) & 0xfc00) === 0xd800 ? end - 1 : end;
+  return characterStart(text, Math.min(at + window, text.length));
 }
 
 /** An encoding that loads its vocabulary on the first count. */
