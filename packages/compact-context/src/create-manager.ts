@@ -186,6 +186,7 @@ function sessionSettings(config: CompactConfig, warn: (message: string) => void)
     policy,
     summaryRole: summarizer.summaryRole,
     maxContextTokens,
+    maxSummaryTokens: summarizer.maxSummaryTokens,
     model,
     reasoningBound: facts.thinking === "bound",
     codecs: listCodecs,
@@ -263,7 +264,6 @@ function wire(config: CompactConfig, ports: ManagerPorts) {
     : undefined;
   const settings: ManagerSettings = {
     ...sessionSettings(config, warn),
-    maxSummaryTokens: summarizer.maxSummaryTokens,
     onStorageFailure: storage.onFailure,
     forModel: settingsByModel(config, warn),
   };

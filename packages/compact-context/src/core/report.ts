@@ -10,8 +10,7 @@ import {
   type TriggerReason,
 } from "./policy.ts";
 import type { RequestCount, SummaryAttempt, SummaryCheck, TokenCount } from "./ports.ts";
-import type { CompactionRequest } from "./usage.ts";
-
+import type { CompactionRequest, Malformation } from "./usage.ts";
 // Output about a call: the report for the caller, and events, as data, for the recorder.
 
 export interface LayerSize {
@@ -303,22 +302,6 @@ export interface RequestedCompaction {
   readonly triggerTokens: number;
   /** Number of calls to wait; 0 if the list is too small. */
   readonly waitCalls: number;
-}
-
-// ---- events
-
-type MalformationKind =
-  | "orphan result"
-  | "unanswered call"
-  | "duplicate result"
-  | "duplicate call"
-  | "duplicate id"
-  | "unknown role";
-
-export interface Malformation {
-  readonly kind: MalformationKind;
-  readonly index: number;
-  readonly explanation: string;
 }
 
 /** An event of a session. `tracing/` adds its name, properties and wording. */

@@ -264,8 +264,8 @@ export class Sessions {
   async saveLearned(sessionId: string): Promise<void> {
     const session = this.#live.get(sessionId);
     // The list may return to the history of the stored state.
-    if (session?.context === undefined || session.unread !== undefined) return;
-    if (session.leftBehind || !session.hasLearned()) return;
+    if (session?.view.context === undefined || session.unread !== undefined) return;
+    if (session.view.leftBehind || !session.hasLearned()) return;
     const state = session.resumableState();
     try {
       session.storedVersion = await this.save(session, state);

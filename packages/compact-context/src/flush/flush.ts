@@ -125,7 +125,7 @@ export class MemoryFlushing implements BeforeCommit {
     if (beforeCompaction === undefined || !leaves) return;
     await within(beforeCompactionWaitMs, async (signal) => {
       try {
-        await beforeCompaction([...session.view], { sessionId: session.id, discarded, signal });
+        await beforeCompaction([...session.view.messages], { sessionId: session.id, discarded, signal });
       } catch (error) {
         this.#context.warn(`what was to come before a compaction failed: ${errorMessage(error)}`);
       }
@@ -355,13 +355,13 @@ type Header = Omit<FlushItem, "messages">;
  * cleared or truncated earlier have already left, and an earlier summary was never a message of the session.
  */
 function discardedMessages(session: Session, plan: CompactionPlan): Message[] {
-  const leaving = session.entries.filter(({ message, edit }, index) => {
+  const leaving = session.view.entries.filter(({ message, edit }, index) => {
     const leaves = (plan.entries[index]?.action ?? "keep") !== "keep";
     const left = edit?.clear === true || edit?.elideTo !== undefined || edit?.resultsTo !== undefined;
     return leaves && !left && message.meta?.summaryVersion === undefined;
   });
   const gone = new Set(leaving);
-  return inConversation(session.entries, session.activeState.summary)
+  return inConversation(session.view.entries, session.activeState.summary)
     .filter((entry) => gone.has(entry))
     .map(({ message }) => message);
 }
