@@ -317,7 +317,7 @@ export class BackgroundCompactions {
    * Prepares a compaction of a list over this share of the window, unless one is there already or would gain
    * nothing.
    */
-  start(session: Session, request: ManualRequest, share = Number.POSITIVE_INFINITY): void {
+  start(session: Session, request: ManualRequest, share: number = Number.POSITIVE_INFINITY): void {
     const { id, requestTokens } = session;
     if (this.#compactions.has(id) || !session.hasGrown(requestTokens)) return;
     if (requestTokens / session.settings.maxContextTokens < share) return;
