@@ -947,6 +947,13 @@ it("calls are looked for and mended wherever their format keeps them", () => {
   expect(lint([ask, { ...said, content: [named] }, result], "langchain")).toEqual([]);
 });
 
+it("an answered legacy call beside others keeps its result", () => {
+  const both = { ...chatCalls("c1"), function_call: { name: "write", arguments: "{}" } };
+  const list = [ask, both, chatResult("c1"), { role: "function", name: "write", content: "ok" }, said];
+  expect(lint(list, "openai-chat")).toEqual([]);
+  expect(repair(list, "openai-chat").messages).toEqual(list);
+});
+
 it("every rule has a case that breaks it", () => {
   const broken = new Set(CASES.map((one) => one.rule));
   expect(describeRules().filter((rule) => !broken.has(rule.id))).toEqual([]);
