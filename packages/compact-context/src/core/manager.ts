@@ -324,7 +324,7 @@ export class SessionManager {
       : refusalFor(decision.reason);
     if (typeof outcome === "object") {
       this.#announce(session, ...session.succeed(outcome));
-      return this.#compacted(session, outcome);
+      return this.#compacted(call, session, outcome);
     }
     const reason = outcome === undefined ? decision.reason : reasonFor(outcome);
     if (decision.triggered) session.fail(reason);
@@ -332,7 +332,7 @@ export class SessionManager {
       this.#background.start(session, call.request, session.settings.policy.backgroundTriggerPct);
     this.#announce(session, ...session.noticesOfHeld(reason));
     if (session.isOver()) throw this.#refused(session, decision);
-    if (truncated !== undefined) return this.#compacted(session, truncated);
+    if (truncated !== undefined) return this.#compacted(call, session, truncated);
     // A failed attempt was already reported at the point of failure.
     const announced = decision.triggered && outcome === "attempts_failed";
     if (!announced) this.#announceDecision(session, { triggered: false, reason });
@@ -441,13 +441,8 @@ export class SessionManager {
     return session.fits() && !call.manual;
   }
 
-  #compacted<T>(session: Session, report: CompactionReport): CompactionResult<T> {
-    const { view, state } = session;
-    return {
-      messages: view.current.codec.encode(view.messages) as T[],
-      summary: state.summary?.text,
-      report,
-    };
+  #compacted<T>(call: Call, session: Session, report: CompactionReport): CompactionResult<T> {
+    return { messages: session.send(call.messages) as T[], summary: session.state.summary?.text, report };
   }
 
   /** The result of a call that changed nothing: the caller's array, or the view of an earlier compaction. */
@@ -458,11 +453,10 @@ export class SessionManager {
     refused: RefusalReason | undefined,
   ): CompactionResult<T> {
     const { codec } = session.view.current;
-    const { messages, asGiven } = session.view;
     const elapsedMs = this.#parts.environment.clock() - call.started;
-    const size = { messages: messages.length, elapsedMs, refused };
+    const size = { messages: session.view.messages.length, elapsedMs, refused };
     return {
-      messages: (asGiven ? call.messages : codec.encode(messages)) as T[],
+      messages: session.send(call.messages) as T[],
       summary: session.activeState.summary?.text,
       report: unchangedReport(reason, codec.format, session.usage, size),
     };

@@ -88,8 +88,8 @@ export class Session {
   /** The model requested a compaction: what to preserve, empty if nothing specific. */
   requested: string | undefined;
 
-  /** How the request of `estimate` was read and counted. */
-  #estimatedBy: SessionContext | undefined;
+  /** The latest list that went out: our count, and how it was read and counted. */
+  #sent: { readonly estimated: number; readonly by: SessionContext } | undefined;
   /** Calls since the newest compaction; infinite before the first. */
   #callsSince: number = Number.POSITIVE_INFINITY;
   #shortIntervals = 0;
@@ -141,7 +141,6 @@ export class Session {
     const tokens = totalOf(breakdown);
     this.#learn(settings.readUsage(request.usage), counter);
     this.estimate = tokens;
-    this.#estimatedBy = this.view.current;
     this.usage = { ...counter.range(this.providerTokens(tokens)), breakdown };
     this.requestTokens = this.usage.tokens;
     const limitsInputOnly = settings.limitsInputOnly(this.view.current.codec.format);
@@ -168,10 +167,10 @@ export class Session {
    * comparable.
    */
   #learn(reported: number | undefined, counter: TokenCounter): void {
-    const by = this.#estimatedBy;
-    if (reported === undefined || this.estimate === 0 || by?.counter.id !== counter.id) return;
+    if (reported === undefined || this.#sent?.by.counter.id !== counter.id) return;
+    const { estimated, by } = this.#sent;
     if (reported > by.settings.maxContextTokens) return;
-    const observation = { reported, estimated: this.estimate, counterId: counter.id };
+    const observation = { reported, estimated, counterId: counter.id };
     this.state = { ...this.state, calibration: observeUsage(this.state.calibration, observation) };
   }
 
@@ -341,6 +340,13 @@ export class Session {
     return { accepted, tokens, triggerTokens, waitCalls };
   }
 
+  /** The list to send. Usage that is reported later is about it, and not about one that was refused or aborted. */
+  send(given: readonly unknown[]): readonly unknown[] {
+    const { current, messages, asGiven } = this.view;
+    this.#sent = { estimated: this.estimate, by: current };
+    return asGiven ? given : current.codec.encode(messages);
+  }
+
   /** Ends a wait and a request after a compaction; tells once that three in a row had few calls between them. */
   succeed(report: CompactionReport): SessionEvent[] {
     this.requested = undefined;
@@ -399,6 +405,7 @@ export class Session {
     this.stall = undefined;
     this.requested = undefined;
     this.estimate = 0;
+    this.#sent = undefined;
   }
 
   /** Sets the tokens of the view, in our counter. */
