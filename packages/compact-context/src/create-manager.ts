@@ -8,8 +8,8 @@ import type { Format } from "./core/message.ts";
 import type { Policy } from "./core/policy.ts";
 import type { Environment, Outbox, Redaction, StorageDriver, Summarizer, TextModel } from "./core/ports.ts";
 import type { Exporter } from "./core/report.ts";
+import type { SessionSettings } from "./core/request.ts";
 import type { Store } from "./core/store.ts";
-import type { SessionSettings } from "./core/usage.ts";
 import {
   CompactError,
   createLruMap,

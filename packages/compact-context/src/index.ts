@@ -33,7 +33,7 @@ export type {
   RefusalReason,
   RunningSummary,
 } from "./core/report.ts";
-export type { ManualRequest, PreflightRequest } from "./core/usage.ts";
+export type { ManualRequest, PreflightRequest } from "./core/request.ts";
 export { CompactManager, type ManagerPorts } from "./create-manager.ts";
 export { CompactError, type CompactErrorCode } from "./errors.ts";
 export type { BeforeCompaction, MemoryFlushHook } from "./flush/flush.ts";

@@ -283,7 +283,7 @@ function isTooDeep(value: unknown): boolean {
 // ---- reading a transcript
 
 /** A line of a stored value, from 1. */
-export interface StoredLine {
+interface StoredLine {
   readonly line: number;
   readonly text: string;
   /** Why this is the last line and not a whole one. */
@@ -347,7 +347,7 @@ export function readTranscriptText(text: string): ArchivedTranscript {
 }
 
 /** A line whose message is stored in an earlier transcript. */
-export interface ArchiveReference {
+interface ArchiveReference {
   /** The number of the line, from 1. */
   readonly line: number;
   readonly head: LineHead & { readonly at: ArchivePlace };

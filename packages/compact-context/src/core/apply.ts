@@ -11,7 +11,7 @@ import {
   type Summary,
   type SummaryAttempt,
 } from "./ports.ts";
-import { afterCompaction, type CompactionRequest } from "./usage.ts";
+import { afterCompaction, type CompactionRequest } from "./request.ts";
 import {
   assemble,
   fingerprintOf,
@@ -41,7 +41,7 @@ export interface SummarizerFailure {
 }
 
 /** A message of the new list. */
-export interface ListedMessage {
+interface ListedMessage {
   readonly message: Message;
   readonly pinned: boolean;
   /** Index in the planned list; undefined for the summary. */

@@ -2,7 +2,7 @@ import { type Steps, startsWith } from "../errors.ts";
 import { archiveId, hashesOf, imageCount, type Message, markSummaries, wireBytes } from "./message.ts";
 import { isPinned } from "./policy.ts";
 import type { Codecs, ListCodec, TokenCounter } from "./ports.ts";
-import type { MessageTotals, PreflightRequest, SessionSettings } from "./usage.ts";
+import type { MessageTotals, PreflightRequest, SessionSettings } from "./request.ts";
 import {
   appendEntry,
   assemble,

@@ -26,16 +26,16 @@ import {
   type UndoneCompaction,
   unchangedReport,
 } from "./report.ts";
-import { BackgroundCompactions, Compaction, nothingToUndo, type RunContext, undoCompaction } from "./run.ts";
-import { Session } from "./session.ts";
-import { Sessions, type StoreParts } from "./store.ts";
 import {
   type ListCheck,
   type ManualRequest,
   type PreflightRequest,
   requireRequest,
   type SessionSettings,
-} from "./usage.ts";
+} from "./request.ts";
+import { BackgroundCompactions, Compaction, nothingToUndo, type RunContext, undoCompaction } from "./run.ts";
+import { Session } from "./session.ts";
+import { Sessions, type StoreParts } from "./store.ts";
 // The entry point of the core: one manager, any number of sessions. Calls for one session run sequentially.
 
 export interface ManagerSettings extends SessionSettings {

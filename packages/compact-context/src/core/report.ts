@@ -10,7 +10,7 @@ import {
   type TriggerReason,
 } from "./policy.ts";
 import type { RequestCount, SummaryAttempt, SummaryCheck, TokenCount } from "./ports.ts";
-import type { CompactionRequest, Malformation } from "./usage.ts";
+import type { CompactionRequest, Malformation } from "./request.ts";
 // Output about a call: the report for the caller, and events, as data, for the recorder.
 
 export interface LayerSize {

@@ -23,8 +23,8 @@ import {
   type TranscriptStore,
   type UndoneCompaction,
 } from "./report.ts";
+import type { CompactionRequest, Malformation, ManualRequest } from "./request.ts";
 import type { Session } from "./session.ts";
-import type { CompactionRequest, Malformation, ManualRequest } from "./usage.ts";
 import type { ReplacedState, SessionState } from "./view.ts";
 // One compaction of a session: plan, archive, apply, commit. It may be prepared in the background, committed later,
 // and undone.

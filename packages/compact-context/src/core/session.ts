@@ -14,7 +14,6 @@ import {
 } from "./policy.ts";
 import type { LiveConversation, RequestCount, TokenCounter } from "./ports.ts";
 import type { CompactionReport, RequestedCompaction, SessionEvent } from "./report.ts";
-import { groupUnits, isProjectInstructions } from "./units.ts";
 import {
   type CompactionRequest,
   calibrated,
@@ -26,7 +25,8 @@ import {
   requestBreakdown,
   type SessionSettings,
   totalOf,
-} from "./usage.ts";
+} from "./request.ts";
+import { groupUnits, isProjectInstructions } from "./units.ts";
 import { emptyState, keptMessages, type SessionState, stateWithout, type ViewEntry } from "./view.ts";
 
 // One conversation in memory: its stored state, the view of the latest list, and its token counts. Four

@@ -9,7 +9,8 @@ import type {
   TokenBreakdown,
   TokenCounter,
 } from "./ports.ts";
-// Cost of a request: content sent in addition to the messages, the limits, and calibration by reported usage.
+// What a call asks for, the settings that it runs under, what its request costs by our count and by what the provider
+// reported, and the request for a compaction.
 
 /** What a call sends in addition to its messages. */
 export interface PreflightRequest {
