@@ -571,6 +571,16 @@ const CASES: readonly Case[] = [
     ),
   },
   {
+    rule: "anthropic/image-count",
+    format: "anthropic",
+    options: { maxContextTokens: 1_000_000 },
+    list: Array.from({ length: 601 }, () => shown(image(800, 600))),
+    at: Array.from({ length: 20 }, (_, index) => `messages[${index}].content[0]`),
+    mended: Array.from({ length: 601 }, (_, index) =>
+      shown(index < 20 ? leftOut("there were too many") : image(800, 600)),
+    ),
+  },
+  {
     rule: "anthropic/results-first",
     format: "anthropic",
     list: [ask, calls("a"), { role: "user", content: [{ type: "text", text: "x" }, toolResult("a")] }],
