@@ -1,5 +1,5 @@
 import { archiveId, type Message } from "../core/message.ts";
-import type { Redaction, StorageDriver } from "../core/ports.ts";
+import type { StorageDriver } from "../core/ports.ts";
 import type { ArchiveReceipt, CompactEvent, TranscriptStore } from "../core/report.ts";
 import { CompactError, hasCode, unlessOvertaken } from "../errors.ts";
 import {
@@ -23,16 +23,14 @@ import {
   linesOf,
   noTranscript,
   ownChecksum,
+  type Redact,
   readLineHead,
   readTranscriptPieces,
   referringLine,
   sorted,
 } from "./transcript.ts";
-
 // The archive of a session: a folder with a transcript and a summary per compaction, and events. Transcripts
 // have one line per message, see `transcript.ts`. Everything is redacted before it is written.
-
-type Redact = Pick<Redaction, "redactText" | "redactValue">;
 
 /** Append-only originals of many sessions. */
 export interface ArchiveStore extends TranscriptStore {

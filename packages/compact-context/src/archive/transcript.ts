@@ -13,7 +13,8 @@ import { crc32Hex } from "../records.ts";
 // A transcript: one line with a checksum per message. A message in an earlier transcript is referenced by its
 // place there, so that each original is stored once. Everything is redacted before it is written.
 
-type Redact = Pick<Redaction, "redactText" | "redactValue">;
+/** What the archive needs of redaction. */
+export type Redact = Pick<Redaction, "redactText" | "redactValue">;
 
 /** An archived message, redacted. */
 export interface ArchivedMessage {
