@@ -31,7 +31,7 @@ const library = {
  * `vocabulary` stands apart because `#vocabularies`, which `counting` imports, needs it: in one chunk they would be a cycle.
  */
 const SHARED = {
-  base: /^(errors|core\/(archive|message|policy|units)|codecs\/native|tokens\/(models|models-table|usage)|storage\/keys|flush\/flush|summarizers\/llm\/options)\.ts$/,
+  base: /^(errors|records|archive\/store|core\/(message|policy|units)|codecs\/native|tokens\/(models|models-table|usage)|storage\/keys|flush\/flush|summarizers\/llm\/options)\.ts$/,
   patterns: /^redaction\/custom-patterns\.ts$/,
   redaction: /^redaction\//,
   config: /^config\/(layer|schema|settings)\.ts$/,

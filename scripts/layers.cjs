@@ -7,9 +7,10 @@ const command = "packages/compact-context-cli/src";
  */
 const layers = [
   ["errors.ts"],
+  ["records.ts"],
   ["core"],
-  ["codecs", "redaction", "storage", "search", "tracing"],
-  ["tokens", "lint", "config", "flush"],
+  ["codecs", "redaction", "storage", "archive"],
+  ["tokens", "lint", "config", "flush", "search", "tracing"],
   ["providers", "summarizers"],
   ["recall", "configured.ts"],
   ["create-manager.ts", "compact.ts", "running-list.ts"],
@@ -34,7 +35,9 @@ const placeOf = (name) => ofCommand[name] ?? `${library}/${name}`;
 /** Folders that run in a browser as well as in Node. */
 const portable = [
   "errors.ts",
+  "records.ts",
   "core",
+  "archive",
   "codecs",
   "tokens",
   "redaction",

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { isAbsolute, join, resolve } from "node:path";
 import type { CompactOptions, Message, StorageDriver } from "compact-context";
-import { archiveId } from "compact-context/internal/core/transcript";
+import { archiveId } from "compact-context/internal/core/message";
 import { CompactError, closest } from "compact-context/internal/errors";
 import { createArchive } from "compact-context/internal/search/archive";
 import type { Archive, SessionOwner } from "compact-context/recall";

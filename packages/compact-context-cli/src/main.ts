@@ -1,4 +1,4 @@
-import { CompactError, closest, errorMessage } from "compact-context/internal/errors";
+import { CompactError, closest, errorMessage, hasCode } from "compact-context/internal/errors";
 import { COMMANDS } from "./commands/index.ts";
 import { hintOf, inCommandWords } from "./hints.ts";
 import { type CliPorts, createTerminal, processPorts } from "./ports.ts";
@@ -37,7 +37,7 @@ async function run(argv: readonly string[], ports: CliPorts): Promise<number> {
 
 /** A missing file may be a mistyped command; other errors are returned unchanged. */
 function unknownCommand(error: unknown, word: string): unknown {
-  const missing = CompactError.isInstance(error) && error.code === "NotFound" && error.place === word;
+  const missing = hasCode(error, "NotFound") && error.place === word;
   const near = missing
     ? closest(word, ["help", ...(COMMANDS.actions ?? []).map(({ name }) => name)])
     : undefined;

@@ -1,15 +1,15 @@
+import { type ArchiveStore, createArchiveStore } from "./archive/store.ts";
 import { listCodecs } from "./codecs/formats.ts";
 import { mergeConfig, settleTarget } from "./config/layer.ts";
 import type { CompactConfig, CompactConfigInput } from "./config/settings.ts";
 import { configuredDriver, configuredExporters } from "./configured.ts";
-import { createArchiveStore } from "./core/archive.ts";
 import { type ManagerParts, type ManagerSettings, SessionManager } from "./core/manager.ts";
 import type { Format } from "./core/message.ts";
 import type { Policy } from "./core/policy.ts";
 import type { Environment, Outbox, Redaction, StorageDriver, Summarizer, TextModel } from "./core/ports.ts";
 import type { Exporter } from "./core/report.ts";
+import type { SessionSettings } from "./core/request.ts";
 import type { Store } from "./core/store.ts";
-import type { SessionSettings } from "./core/usage.ts";
 import {
   CompactError,
   createLruMap,
@@ -186,6 +186,7 @@ function sessionSettings(config: CompactConfig, warn: (message: string) => void)
     policy,
     summaryRole: summarizer.summaryRole,
     maxContextTokens,
+    maxSummaryTokens: summarizer.maxSummaryTokens,
     model,
     reasoningBound: facts.thinking === "bound",
     codecs: listCodecs,
@@ -263,7 +264,6 @@ function wire(config: CompactConfig, ports: ManagerPorts) {
     : undefined;
   const settings: ManagerSettings = {
     ...sessionSettings(config, warn),
-    maxSummaryTokens: summarizer.maxSummaryTokens,
     onStorageFailure: storage.onFailure,
     forModel: settingsByModel(config, warn),
   };
@@ -336,6 +336,7 @@ function createWarner(onWarning: ManagerPorts["onWarning"]): (message: string) =
 
 /** Archive, session states and outbox of a manager. */
 interface Storage extends Store {
+  readonly archive: ArchiveStore;
   /** The memory queue, opened on first use. */
   outbox(way: keyof GuardedStorage): Promise<Outbox>;
 }

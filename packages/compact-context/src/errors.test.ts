@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { crc32Hex, errorMessage, once } from "./errors.ts";
+import { errorMessage, once } from "./errors.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 
@@ -25,11 +25,6 @@ it("says why a fetch failed", () => {
   expect(errorMessage(closed)).toBe("terminated: other side closed");
   expect(errorMessage(new Error("the disk is full", { cause: refused }))).toBe("the disk is full");
   expect([errorMessage(new RangeError()), errorMessage(7)]).toEqual(["RangeError", "7"]);
-});
-
-it("gives the check value of the standard", () => {
-  expect(crc32Hex("123456789")).toBe("cbf43926");
-  expect(crc32Hex("")).toBe("00000000");
 });
 
 it("opens once for calls at the same time and later ones", async () => {

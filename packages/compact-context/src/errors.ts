@@ -57,8 +57,27 @@ export class CompactError extends Error {
 }
 
 /** True for a `CompactError` with this code. */
-export function hasCode(error: unknown, code: CompactErrorCode): boolean {
+export function hasCode(error: unknown, code: CompactErrorCode): error is CompactError {
   return CompactError.isInstance(error) && error.code === code;
+}
+
+/** The error of a put whose `ifVersion` no longer holds. */
+export function conflict(key: string): CompactError {
+  return new CompactError("Conflict", "the stored value was changed by another writer", {
+    place: key,
+    hint: "Read it again and redo the change on what is there now.",
+  });
+}
+
+/** False if another writer was faster; other failures are rethrown. */
+export async function unlessOvertaken(write: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await write();
+    return true;
+  } catch (error) {
+    if (hasCode(error, "Conflict")) return false;
+    throw error;
+  }
 }
 
 /** The message of any thrown value, else its code or name. `fetch` gives the reason in `cause` only. */
@@ -374,7 +393,7 @@ export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undef
 
 /** The error of a call that its caller aborted. */
 export function abortError(cause: unknown): CompactError {
-  if (CompactError.isInstance(cause) && cause.code === "Aborted") return cause;
+  if (hasCode(cause, "Aborted")) return cause;
   return new CompactError("Aborted", "The compaction was aborted by its caller.", {
     hint: "The history is as it was; call again to compact it.",
     cause,
@@ -424,163 +443,10 @@ export function createLruMap<Value>(
   };
 }
 
-// Checksums without a Node builtin, and records that carry one.
-
-/** A record stored as a JSON object. */
-interface OpenedRecord {
-  /** Layout version of the record; 1 if unstated, as in the first records. */
-  readonly schema: number;
-  /** The record without schema and checksum. */
-  readonly record: Readonly<Record<string, unknown>>;
-}
-
-const CHECKSUM = /,\s*"checksum": ?"([0-9a-f]{8})"\s*\}\s*$/;
-const LONGEST_CHECKSUM = 64;
-
-/** JSON text of a record: its layout version first, and last a checksum of everything before it. */
-export function sealRecord(schema: number, record: object, indent?: number): string {
-  const text = JSON.stringify({ schema, ...record, checksum: "" }, undefined, indent);
-  const sealed = text.slice(0, text.lastIndexOf(",", text.lastIndexOf('"checksum"')));
-  return text.replace(/""(\s*\})$/, (_, end: string) => `"${crc32Hex(sealed)}"${end}\n`);
-}
-
-/**
- * Reads the output of `sealRecord`, and records from before checksums. Throws `StorageFailed` for a record
- * from a release newer than `newest`, and a plain error for a damaged one.
- */
-export function openRecord(text: string, newest: number, place: string): OpenedRecord {
-  const tail = Math.max(0, text.length - LONGEST_CHECKSUM);
-  const found = CHECKSUM.exec(text.slice(tail));
-  const matches = found !== null && crc32Hex(text.slice(0, tail + found.index)) === found[1];
-  if (found !== null && !matches) throw new Error("it does not match its checksum");
-  const value: unknown = JSON.parse(text);
-  if (!isObject(value)) throw new Error("it is no JSON object");
-  const { schema = 1, checksum: _, ...record } = value;
-  if (Number.isSafeInteger(schema) && Number(schema) > newest) {
-    const problem = `a stored record was written by a newer version of compact-context, in schema ${schema}`;
-    throw new CompactError("StorageFailed", problem, {
-      place,
-      hint: `Update compact-context: this version reads schemas up to ${newest}.`,
-    });
-  }
-  // Records have had a checksum since they have had a schema.
-  const isKnown = Number.isSafeInteger(schema) && Number(schema) > 1;
-  if (value.schema !== undefined && !(matches && isKnown)) throw new Error("it has no valid checksum");
-  return { schema: Number(schema), record };
-}
-
-const POLYNOMIAL = 0xedb88320;
-/** Four tables of 256: the remainder of a byte, and of one followed by one, two or three zero bytes. */
-const TABLES: Int32Array = remainders();
-const ENCODER = new TextEncoder();
-
-function remainders(): Int32Array {
-  const tables = new Int32Array(4 * 256);
-  for (let at = 0; at < 256; at++) {
-    let value = at;
-    for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ POLYNOMIAL : value >>> 1;
-    tables[at] = value;
-  }
-  for (let at = 256; at < tables.length; at++) {
-    const before = tables[at - 256] as number;
-    tables[at] = (before >>> 8) ^ (tables[before & 0xff] as number);
-  }
-  return tables;
-}
-
-/** CRC-32 (ISO-HDLC, as in zip files) of UTF-8 text: detects damage, not tampering. */
-export function crc32(text: string): number {
-  const tables = TABLES;
-  const bytes = ENCODER.encode(text);
-  const { length } = bytes;
-  let value = -1;
-  let at = 0;
-  for (; at + 4 <= length; at += 4) {
-    const first = (value ^ (bytes[at] as number)) & 0xff;
-    const second = ((value >>> 8) ^ (bytes[at + 1] as number)) & 0xff;
-    const third = ((value >>> 16) ^ (bytes[at + 2] as number)) & 0xff;
-    const fourth = (value >>> 24) ^ (bytes[at + 3] as number);
-    value =
-      (tables[768 + first] as number) ^
-      (tables[512 + second] as number) ^
-      (tables[256 + third] as number) ^
-      (tables[fourth] as number);
-  }
-  for (; at < length; at++)
-    value = (value >>> 8) ^ (tables[(value ^ (bytes[at] as number)) & 0xff] as number);
-  return ~value >>> 0;
-}
-
-/** `crc32` as eight hex digits. */
-export function crc32Hex(text: string): string {
-  return crc32(text).toString(16).padStart(8, "0");
-}
-
-const CONSTANTS = fractions(64, 1 / 3);
-const START = fractions(8, 1 / 2);
-
-/**
- * SHA-256 (FIPS 180-4) of UTF-8 text in lower-case hex; for short text where Node builtins are not available.
- */
-export function sha256Hex(text: string): string {
-  const state = Uint32Array.from(START);
-  const bytes = padded(new TextEncoder().encode(text));
-  const view = new DataView(bytes.buffer);
-  for (let offset = 0; offset < bytes.length; offset += 64) mixBlock(state, view, offset);
-  return Array.from(state, (word) => word.toString(16).padStart(8, "0")).join("");
-}
-
-/** The first 32 bits of the fractional parts of roots of the first primes: the standard's constants. */
-function fractions(count: number, power: number): Uint32Array {
-  const words: number[] = [];
-  for (let candidate = 2; words.length < count; candidate++) {
-    let divisor = 2;
-    while (divisor * divisor <= candidate && candidate % divisor !== 0) divisor++;
-    if (divisor * divisor > candidate) words.push(((candidate ** power % 1) * 2 ** 32) | 0);
-  }
-  return Uint32Array.from(words);
-}
-
-function padded(bytes: Uint8Array): Uint8Array {
-  const result = new Uint8Array(Math.ceil((bytes.length + 9) / 64) * 64);
-  result.set(bytes);
-  result[bytes.length] = 0x80;
-  new DataView(result.buffer).setUint32(result.length - 4, bytes.length * 8);
-  return result;
-}
-
-function mixBlock(state: Uint32Array, view: DataView, offset: number): void {
-  const schedule = new Uint32Array(64);
-  const word = (index: number): number => schedule[index] ?? 0;
-  for (let t = 0; t < 64; t++) {
-    schedule[t] =
-      t < 16
-        ? view.getUint32(offset + t * 4)
-        : word(t - 16) + small(word(t - 15), 7, 18, 3) + word(t - 7) + small(word(t - 2), 17, 19, 10);
-  }
-  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state;
-  for (let t = 0; t < 64; t++) {
-    const choice = (e & f) ^ (~e & g);
-    const first = (h + big(e, 6, 11, 25) + choice + (CONSTANTS[t] ?? 0) + word(t)) | 0;
-    const majority = (a & b) ^ (a & c) ^ (b & c);
-    const second = (big(a, 2, 13, 22) + majority) | 0;
-    [h, g, f, e, d, c, b, a] = [g, f, e, (d + first) | 0, c, b, a, (first + second) | 0];
-  }
-  [a, b, c, d, e, f, g, h].forEach((value, index) => {
-    state[index] = (state[index] ?? 0) + value;
-  });
-}
-
-function rotated(value: number, bits: number): number {
-  return (value >>> bits) | (value << (32 - bits));
-}
-
-function small(value: number, one: number, two: number, shift: number): number {
-  return rotated(value, one) ^ rotated(value, two) ^ (value >>> shift);
-}
-
-function big(value: number, one: number, two: number, three: number): number {
-  return rotated(value, one) ^ rotated(value, two) ^ rotated(value, three);
+/** The offset, or the one before it if it would split a surrogate pair. */
+export function characterStart(text: string, offset: number): number {
+  const code = text.charCodeAt(offset);
+  return code >= 0xdc00 && code <= 0xdfff ? offset - 1 : offset;
 }
 
 // Control characters except tab and newline, then characters that hide or reorder text: soft hyphen,

@@ -1,5 +1,5 @@
 import type { CompactionReport, CompactionResult } from "./core/report.ts";
-import type { ManualRequest } from "./core/usage.ts";
+import type { ManualRequest } from "./core/request.ts";
 import type { CompactManager } from "./create-manager.ts";
 import {
   CompactError,

@@ -8,7 +8,6 @@ export {
   planCompaction,
 } from "./compact.ts";
 export { type CompactConfig, type CompactConfigInput, defaultConfig } from "./config/settings.ts";
-export { ownedSession } from "./core/archive.ts";
 export type { Format, Message, Part, Role } from "./core/message.ts";
 export type { CompactionPlan, PlannedMessage } from "./core/plan.ts";
 export type { Policy, TriggerReason } from "./core/policy.ts";
@@ -34,12 +33,13 @@ export type {
   RefusalReason,
   RunningSummary,
 } from "./core/report.ts";
-export type { ManualRequest, PreflightRequest } from "./core/usage.ts";
+export type { ManualRequest, PreflightRequest } from "./core/request.ts";
 export { CompactManager, type ManagerPorts } from "./create-manager.ts";
 export { CompactError, type CompactErrorCode } from "./errors.ts";
 export type { BeforeCompaction, MemoryFlushHook } from "./flush/flush.ts";
 export { lint, repair, type Violation } from "./lint/index.ts";
 export type { Recall } from "./recall/recall.ts";
+export { ownedSession } from "./records.ts";
 export {
   type SummarizeMessagesOptions,
   summarizeMessages,

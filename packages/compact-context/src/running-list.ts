@@ -11,8 +11,8 @@ import {
 import { defaultPolicy, isPinned, type Policy } from "./core/policy.ts";
 import type { ListCodec, TokenCounter } from "./core/ports.ts";
 import type { RunningSummary } from "./core/report.ts";
+import type { CompactionRequest } from "./core/request.ts";
 import { groupUnits, isProjectInstructions } from "./core/units.ts";
-import type { CompactionRequest } from "./core/usage.ts";
 import { assemble } from "./core/view.ts";
 import { CompactError, errorMessage } from "./errors.ts";
 import { createTokenCounter } from "./tokens/token-counter.ts";

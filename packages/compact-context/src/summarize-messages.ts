@@ -3,7 +3,7 @@ import { contentHash, type Format, type Message } from "./core/message.ts";
 import { type CompactionPlan, planRequest } from "./core/plan.ts";
 import type { Summarizer, TextModel } from "./core/ports.ts";
 import type { RunningSummary } from "./core/report.ts";
-import type { CompactionRequest } from "./core/usage.ts";
+import type { CompactionRequest } from "./core/request.ts";
 import {
   CompactError,
   defined,

@@ -144,8 +144,8 @@ function providerList(transcript: Transcript, flag: string | undefined): Provide
 }
 
 /** A session is taken as ended, with open calls as errors, unless `--pending` says that it is running. */
-function lintOptions({ model }: Pick<Settings, "model">, { pending, strict }: Flags): LintOptions {
-  return { model, pendingAllowed: pending === true, strict: strict === true };
+function lintOptions({ model, window }: Settings, { pending, strict }: Flags): LintOptions {
+  return { model, maxContextTokens: window, pendingAllowed: pending === true, strict: strict === true };
 }
 
 /**

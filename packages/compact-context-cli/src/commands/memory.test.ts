@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createArchiveStore } from "compact-context/internal/core/archive";
+import { createArchiveStore } from "compact-context/internal/archive/store";
 import { createMemoryWriter } from "compact-context/internal/memory/changes/writer";
 import { ensureChannel, ensureWorkspace } from "compact-context/internal/memory/files/folders";
 import { createRedactor } from "compact-context/redaction";

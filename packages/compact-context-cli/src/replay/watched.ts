@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import type { Message, StorageDriver } from "compact-context";
 import { spentOn } from "compact-context/internal/agent/event";
+import { archiveId } from "compact-context/internal/core/message";
 import type { PlannedMessage } from "compact-context/internal/core/plan";
 import type { KeepCounts, Policy } from "compact-context/internal/core/policy";
 import { type CompactionReport, layersOf } from "compact-context/internal/core/report";
-import { archiveId } from "compact-context/internal/core/transcript";
 import { errorMessage } from "compact-context/internal/errors";
 import { createArchive } from "compact-context/internal/search/archive";
 import { createRedactor } from "compact-context/redaction";

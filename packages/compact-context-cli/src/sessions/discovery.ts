@@ -2,7 +2,7 @@ import { type Dirent, existsSync } from "node:fs";
 import { open, readdir, readFile, stat } from "node:fs/promises";
 import { basename, join, sep } from "node:path";
 import type { Message } from "compact-context";
-import { CompactError } from "compact-context/internal/errors";
+import { CompactError, hasCode } from "compact-context/internal/errors";
 import { openFile, openStdin, type Source, STDIN } from "../files/source.ts";
 import type { CliPorts } from "../ports.ts";
 import { numberOf, recordOf, stringOf } from "../transcripts/json.ts";
@@ -289,8 +289,7 @@ export async function openTranscript(
   try {
     return await openFile(word, places.cwd);
   } catch (error) {
-    const missing = CompactError.isInstance(error) && error.code === "NotFound";
-    if (!missing || /[/\\.]/.test(word)) throw error;
+    if (!hasCode(error, "NotFound") || /[/\\.]/.test(word)) throw error;
     const session = sessionNamed(await discoverSessions(places), word);
     if (session === undefined) throw error;
     return session.open();

@@ -8,9 +8,8 @@ import {
   type Summarizer,
 } from "compact-context";
 import { configuredExporters } from "compact-context/internal/configured";
-import { contentHash } from "compact-context/internal/core/message";
+import { archiveId, contentHash } from "compact-context/internal/core/message";
 import { type LayerSizes, layersOf } from "compact-context/internal/core/report";
-import { archiveId } from "compact-context/internal/core/transcript";
 import { ArchivingRecorder, createTracer } from "compact-context/internal/tracing/tracer";
 import type { Archive } from "compact-context/recall";
 import { createRedactor } from "compact-context/redaction";

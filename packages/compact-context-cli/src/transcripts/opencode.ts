@@ -1,5 +1,5 @@
 import type { Message, Part } from "compact-context";
-import { createIds, type Ids } from "compact-context/internal/codecs/ids";
+import { createIds, type Ids } from "compact-context/internal/codecs/create-codec";
 import { callPart, resultPart, rewriteBlocks, type Slot } from "compact-context/internal/codecs/slots";
 import { argumentsValue, messageText, resultText } from "compact-context/internal/core/message";
 import { documentFormat } from "./document.ts";

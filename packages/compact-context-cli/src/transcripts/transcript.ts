@@ -1,6 +1,6 @@
 import type { Format, Message, Part } from "compact-context";
+import { createIds } from "compact-context/internal/codecs/create-codec";
 import { codecFor } from "compact-context/internal/codecs/formats";
-import { createIds } from "compact-context/internal/codecs/ids";
 import { textPart } from "compact-context/internal/codecs/slots";
 import {
   contentHash,

@@ -1,9 +1,9 @@
+import type { ArchivedMessage } from "compact-context/internal/archive/transcript";
 import { applyEdit } from "compact-context/internal/core/edit";
 import type { Message } from "compact-context/internal/core/message";
 import type { KeepCounts } from "compact-context/internal/core/policy";
 import type { TokenCounter } from "compact-context/internal/core/ports";
 import { type LayerName, layersOf } from "compact-context/internal/core/report";
-import type { ArchivedMessage } from "compact-context/internal/core/transcript";
 import type { SessionState } from "compact-context/internal/core/view";
 import { joinSteps, readableMessage } from "compact-context/internal/recall/recall";
 import type { Archive } from "compact-context/internal/search/archive";

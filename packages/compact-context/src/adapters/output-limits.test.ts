@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { PreflightRequest } from "../core/usage.ts";
+import type { PreflightRequest } from "../core/request.ts";
 import { CompactManager } from "../create-manager.ts";
 import { compactFetch } from "../wire/fetch.ts";
 import { compactLanguageModelMiddleware, compactPrepareStep } from "./ai-sdk/index.ts";

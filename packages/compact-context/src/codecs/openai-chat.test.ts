@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { toolCalls, toolResults } from "../core/message.ts";
+import { type Message, toolCalls, toolResults } from "../core/message.ts";
 import { openaiChatCodec as codec } from "./openai-chat.ts";
 
 const call = (id: string | null, name: string) => ({
@@ -52,6 +52,42 @@ describe("openai-chat", () => {
     ]);
     expect(messages[5]?.parts[0]).not.toHaveProperty("isError");
     expect(messages[1]?.parts[0]).not.toHaveProperty("isError");
+  });
+
+  it("reads a legacy call beside others, and one that repeats one of them once", () => {
+    const old = { name: "old", arguments: '{"y":1}' };
+    const list = [
+      { role: "assistant", content: null, tool_calls: [call("1", "a")], function_call: old },
+      { role: "tool", tool_call_id: "1", content: "seen" },
+      { role: "function", name: "old", content: "fine" },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [call("2", "b")],
+        function_call: call("2", "b").function,
+      },
+    ];
+    const messages = codec.decode(list);
+    expect(messages.flatMap(toolCalls)).toMatchObject([{ id: "1" }, old, { id: "2" }]);
+    expect(toolResults(messages[2]!)[0]?.id).toBe(toolCalls(messages[0]!)[1]?.id);
+    const [first] = messages;
+    const rewritten = (parts: Message["parts"]) => codec.encode([{ ...first!, parts, edited: true }])[0];
+    const cut = first!.parts.map((part) => (part.type === "toolCall" ? { ...part, arguments: "{}" } : part));
+    expect(rewritten(cut)).toEqual({
+      ...list[0],
+      tool_calls: [{ ...call("1", "a"), function: { ...call("1", "a").function, arguments: "{}" } }],
+      function_call: { name: "old", arguments: "{}" },
+    });
+    expect(rewritten(first!.parts.slice(0, 1))).toEqual({
+      role: "assistant",
+      content: null,
+      tool_calls: [call("1", "a")],
+    });
+    expect(rewritten(first!.parts.slice(1))).toEqual({
+      role: "assistant",
+      content: null,
+      function_call: old,
+    });
   });
 
   it("reads refusals, files, audio and sealed reasoning", () => {

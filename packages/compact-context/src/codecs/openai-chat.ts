@@ -21,6 +21,7 @@ import {
   mediaWords,
   type NativeObject,
   objectAt,
+  objectOf,
   ROLES,
   readMeta,
   roleAt,
@@ -30,6 +31,7 @@ import {
   blockWriter,
   callPart,
   contentSlots,
+  partsOf,
   resultContent,
   resultPart,
   rewriteBlocks,
@@ -130,9 +132,16 @@ function callSlots(entry: NativeObject, place: string): readonly Slot[] {
     const call = objectAt(value, path);
     return slot(call, readCall(call, path), path);
   });
-  if (!isObject(old) || slots.length > 0) return slots;
+  if (!isObject(old)) return slots;
   const path = `${place}.function_call`;
-  return [slot(old, readCall(old, path), path)];
+  const call = readCall(old, path);
+  // Some servers send the first call in both fields.
+  const isCopy = partsOf(slots).some((part) => part.type === "toolCall" && isSameCall(part, call));
+  return isCopy ? slots : [...slots, slot(old, call, path)];
+}
+
+function isSameCall(one: ToolCallPart, other: ToolCallPart): boolean {
+  return one.name === other.name && argumentsText(one) === argumentsText(other);
 }
 
 /** Also reads custom tools, and the flat shapes that benchmarks and frameworks store. */
@@ -186,9 +195,15 @@ function rewriteCalls(native: NativeObject, parts: readonly Part[]): NativeObjec
   const slots = callSlots(native, "message");
   if (slots.length === 0 && calls.length === 0) return {};
   const blocks = rewriteBlocks(slots, calls, write);
-  if (isObject(native.function_call) && !Array.isArray(native.tool_calls))
-    return { function_call: blocks[0] };
-  return { tool_calls: blocks.length > 0 ? blocks : undefined };
+  if (slots.at(-1)?.block !== native.function_call)
+    return { tool_calls: blocks.length > 0 ? blocks : undefined };
+  // The legacy call is the last one, and the only one without an id.
+  const isKept = slots.length === 1 || objectOf(blocks.at(-1)).id === undefined;
+  const listed = isKept ? blocks.slice(0, -1) : blocks;
+  return {
+    function_call: isKept ? blocks.at(-1) : undefined,
+    tool_calls: listed.length > 0 ? listed : undefined,
+  };
 }
 
 /** A new text is a string until it stands beside other blocks. */

@@ -11,7 +11,7 @@ import {
   type Summary,
   type SummaryAttempt,
 } from "./ports.ts";
-import { afterCompaction, type CompactionRequest } from "./usage.ts";
+import { afterCompaction, type CompactionRequest } from "./request.ts";
 import {
   assemble,
   fingerprintOf,
@@ -41,7 +41,7 @@ export interface SummarizerFailure {
 }
 
 /** A message of the new list. */
-export interface ListedMessage {
+interface ListedMessage {
   readonly message: Message;
   readonly pinned: boolean;
   /** Index in the planned list; undefined for the summary. */
@@ -369,9 +369,11 @@ function rungsOf(plan: CompactionPlan, summarizer: string | undefined): string[]
 interface Compacted {
   /** The part of its state that applies to the view. */
   readonly activeState: SessionState;
-  readonly entries: readonly ViewEntry[];
-  readonly log: readonly LoggedMessage[];
-  readonly current: ViewContext;
+  readonly view: {
+    readonly entries: readonly ViewEntry[];
+    readonly log: readonly LoggedMessage[];
+    readonly current: ViewContext;
+  };
 }
 
 interface Commit {
@@ -388,18 +390,18 @@ export function* stateAfter(
   outcome: Outcome,
   { step, at, rewrote }: Commit,
 ): Steps<{ readonly state: SessionState; readonly entries: readonly ViewEntry[] }> {
-  const { activeState: before, current } = session;
-  const log = [...session.log];
-  const entries = outcome.list.map((listed) => entryAfter(listed, session, outcome.plan));
+  const { activeState: before, view } = session;
+  const log = [...view.log];
+  const entries = outcome.list.map((listed) => entryAfter(listed, view, outcome.plan));
   yield;
   const summary = summaryAfter(session, outcome, { step, at });
   // Without a summarizer's text, no summary covers the removed messages.
   const wrote = outcome.summarizer !== undefined;
   const read = wrote || summary?.version === before.summary?.version ? before.summarizedMessageIds : [];
   const gone = new Set(
-    session.entries.filter((_, index) => outcome.plan.entries[index]?.action === "summarize"),
+    view.entries.filter((_, index) => outcome.plan.entries[index]?.action === "summarize"),
   );
-  const left = inConversation(session.entries, before.summary).filter(
+  const left = inConversation(view.entries, before.summary).filter(
     (entry) => gone.has(entry) && entry.message.meta?.summaryVersion === undefined,
   );
   const { epochStart, tokensAfter, calibration } = before;
@@ -410,7 +412,7 @@ export function* stateAfter(
         tokensAfter: outcome.tokensAfter,
         calibration: afterCompaction(calibration),
         before: {
-          kept: yield* keptMessages(session.entries, log, before.summary),
+          kept: yield* keptMessages(view.entries, log, before.summary),
           summary: before.summary,
           summaryCount: before.summaryCount,
           summarizedMessageIds: before.summarizedMessageIds,
@@ -424,7 +426,7 @@ export function* stateAfter(
     : { epochStart: epochStart ?? 0, tokensAfter, calibration, before: before.before, undone: before.undone };
   yield;
   const state: SessionState = {
-    counter: current.counter.id,
+    counter: view.current.counter.id,
     log,
     kept: yield* keptMessages(entries, log, summary),
     summary,
@@ -440,7 +442,7 @@ export function* stateAfter(
 
 function entryAfter(
   { message, index, edit }: ListedMessage,
-  { entries, current }: Compacted,
+  { entries, current }: Compacted["view"],
   plan: CompactionPlan,
 ): ViewEntry {
   const entry = index === undefined ? undefined : entries[index];
@@ -452,14 +454,14 @@ function entryAfter(
 
 /** The new summary, or the one that stays in the view. */
 function summaryAfter(
-  { activeState: { summary }, entries }: Compacted,
+  { activeState: { summary }, view }: Compacted,
   { summary: made, summaryTokens: tokens, plan }: Outcome,
   { step, at }: Pick<Commit, "step" | "at">,
 ): StoredSummary | undefined {
   if (summary !== undefined && made?.version === summary.version)
     return { ...summary, after: made.after, behind: made.behind };
   if (made !== undefined) return { ...made, fingerprint: fingerprintOf(made.text), at, tokens, step };
-  const carried = entries.some(
+  const carried = view.entries.some(
     ({ message }, index) =>
       message.meta?.summaryVersion === summary?.version && plan.entries[index]?.action === "keep",
   );

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createTokenCounter } from "../tokens/token-counter.ts";
 import { contextTokens, normalizeUsage } from "../tokens/usage.ts";
 import type { MediaPart, Message, Part, TextPart } from "./message.ts";
-import { afterCompaction, calibrated, emptyCalibration, observeUsage } from "./usage.ts";
+import { afterCompaction, calibrated, emptyCalibration, observeUsage } from "./request.ts";
 
 const ROOT = new URL("../../../shared/transcripts/", import.meta.url).pathname;
 const present = existsSync(ROOT);

@@ -7,7 +7,7 @@ import {
   emptyCalibration,
   observeUsage,
   runningRatio,
-} from "./usage.ts";
+} from "./request.ts";
 
 const counterId = "cl100k_base*1.26";
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { createArchiveStore } from "../archive/store.ts";
 import type { CompactConfigInput } from "../config/settings.ts";
 import { CompactManager, type ManagerPorts } from "../create-manager.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
-import { createArchiveStore } from "./archive.ts";
 import type { Summarizer } from "./ports.ts";
 import type { CompactEvent } from "./report.ts";
 

@@ -1,8 +1,7 @@
-import { isObject } from "../errors.ts";
+import { characterStart, isObject } from "../errors.ts";
 import {
   argumentsValue,
   carriesCompaction,
-  characterStart,
   type MediaPart,
   type Message,
   type Part,
@@ -13,7 +12,6 @@ import {
   toolCalls,
 } from "./message.ts";
 import { splitOwnWords } from "./units.ts";
-
 /** A change to a kept message; stored with the session and re-applied byte for byte. */
 export interface Edit {
   /** Replaces tool results with a stub. */

@@ -7,7 +7,7 @@ import { type Message, messageText } from "./message.ts";
 import { planRequest } from "./plan.ts";
 import { defaultPolicy } from "./policy.ts";
 import type { CompactEvent } from "./report.ts";
-import type { CompactionRequest } from "./usage.ts";
+import type { CompactionRequest } from "./request.ts";
 
 const words = (seed: number, count: number): string =>
   Array.from({ length: count }, (_, index) => `word${(seed * 31 + index * 7) % 997}`).join(" ");

@@ -11,8 +11,8 @@ import {
   relaxations,
 } from "./policy.ts";
 import type { TokenCounter } from "./ports.ts";
+import type { CompactionRequest } from "./request.ts";
 import { isUnderWay, isUserSpeech, latestUserMessage } from "./units.ts";
-import type { CompactionRequest } from "./usage.ts";
 
 // Decides what stays so that a request fits: first by the keep counts, lowered one by one while they keep too
 // much; if even their floor is too much, texts are truncated or the request is refused. Free room goes to

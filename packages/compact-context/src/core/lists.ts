@@ -1,13 +1,24 @@
-import { startsWith } from "../errors.ts";
-import { type Message, markSummaries } from "./message.ts";
-import type { Codecs, ListCodec } from "./ports.ts";
-import type { PreflightRequest } from "./usage.ts";
+import { type Steps, startsWith } from "../errors.ts";
+import { archiveId, hashesOf, imageCount, type Message, markSummaries, wireBytes } from "./message.ts";
+import { isPinned } from "./policy.ts";
+import type { Codecs, ListCodec, TokenCounter } from "./ports.ts";
+import type { MessageTotals, PreflightRequest, SessionSettings } from "./request.ts";
+import {
+  appendEntry,
+  assemble,
+  type LoggedMessage,
+  project,
+  type SessionState,
+  unloggedEntry,
+  type ViewContext,
+  type ViewEntry,
+} from "./view.ts";
 
-// The lists that a session has seen, and how they are told: of one that begins with a known list, only the new
-// messages are read.
+// The lists of a session, and the view that the latest gives: of a list that begins with a known one, only the new
+// messages are read; any other is projected as a whole.
 
 /** A native list that maps to the session's view, with its decoded messages. */
-export interface KnownList {
+interface KnownList {
   readonly natives: unknown[];
   readonly messages: Message[];
   /** The list is the view: it can be returned to the caller unchanged. */
@@ -23,7 +34,7 @@ export interface KnownList {
 const COMPACTED: Message = { id: "", role: "assistant", parts: [] };
 
 /** The raw list of a session, and its view if that is another list. */
-export class KnownLists {
+class KnownLists {
   #lists: KnownList[] = [];
 
   /** Length of the longest one. */
@@ -117,7 +128,7 @@ function takeOver(list: readonly unknown[], { natives, messages }: KnownList, sh
  * The codec that has read the list so far, unless new entries show another format; otherwise that of the
  * given or detected format.
  */
-export function codecFor(
+function codecFor(
   list: readonly unknown[],
   { format }: PreflightRequest,
   codecs: Codecs,
@@ -130,7 +141,7 @@ export function codecFor(
 }
 
 /** Keeps the natives created for summary and edited messages, so that later calls return the same objects. */
-export function withNatives(
+function withNatives(
   messages: readonly Message[],
   natives: readonly unknown[],
   { format, neutral }: ListCodec,
@@ -170,4 +181,181 @@ function sameFields(one: Fields, other: Fields): boolean {
     if (key !== others[index] || !sameJson(one[key], other[key])) return false;
   }
   return true;
+}
+
+// ---- the view
+
+/**
+ * New messages that are read at once, and the step size for reading a longer list: each step scans everything
+ * known.
+ */
+const STEP_MESSAGES = 64;
+const MAX_STEPS = 256;
+/** The first step is small because it may also load a vocabulary. */
+const FIRST_MESSAGES = 8;
+
+/** How a list is read, counted and limited. */
+export interface SessionContext extends ViewContext {
+  readonly settings: SessionSettings;
+}
+
+/** `MessageTotals`, writable. */
+type Totals = { -readonly [K in keyof MessageTotals]: MessageTotals[K] };
+
+/** The view that the latest list gives: what the model gets, the log of the list, and what the view costs. */
+export class View {
+  /** How the list is read and counted; undefined before the first one and after an undo. */
+  context: SessionContext | undefined;
+  entries: ViewEntry[] = [];
+  messages: Message[] = [];
+  log: LoggedMessage[] = [];
+  totals: Totals = { tokens: 0, uncertain: 0, system: 0, developer: 0 };
+  bytes = 0;
+  images = 0;
+  /** The list is the view. */
+  asGiven = true;
+  /** The list has a different history than the state: nothing in the view has been compacted yet. */
+  leftBehind = false;
+  /** The same, and no warning was sent yet. */
+  reset = false;
+  readonly #lists = new KnownLists();
+
+  get current(): SessionContext {
+    if (this.context === undefined) throw new Error("the session has seen no list yet");
+    return this.context;
+  }
+
+  /** A copy that is independent of later changes. */
+  copy(): View {
+    const copy = Object.assign(new View(), this);
+    copy.messages = [...this.messages];
+    copy.entries = [...this.entries];
+    copy.log = [...this.log];
+    copy.totals = { ...this.totals };
+    return copy;
+  }
+
+  /**
+   * Reads a list with many new messages in steps, so that `read` finds most of it known. A list that is
+   * new to a session with a history is left to `read`: only the whole list shows what it continues.
+   */
+  *readAhead(...[list, request, settings, state]: Parameters<View["read"]>): Steps<void> {
+    if (list.length <= this.#lists.length + STEP_MESSAGES) return;
+    const known = this.#startOf(list);
+    if (known === undefined && (this.context !== undefined || state.log.length > 0)) return;
+    const step = Math.max(STEP_MESSAGES, Math.ceil(list.length / MAX_STEPS));
+    for (let end = (known?.natives.length ?? 0) + FIRST_MESSAGES; end < list.length; end += step) {
+      this.read(list.slice(0, end), request, settings, state);
+      yield;
+    }
+  }
+
+  /** Throws `UnknownFormat` and `InvalidMessages`; a list that cannot be read changes nothing. */
+  read(
+    list: readonly unknown[],
+    request: PreflightRequest,
+    settings: SessionSettings,
+    state: SessionState,
+  ): void {
+    const before = this.context;
+    const known = this.#startOf(list);
+    const seen = known && before && { codec: before.codec, seen: known.natives.length };
+    const codec = codecFor(list, request, settings.codecs, seen);
+    const counter = settings.counterFor(codec.format);
+    const { policy, summaryRole } = settings;
+    const edit = { countText: (text: string) => counter.countText(text), archiveId };
+    const context = { codec, counter, policy, summaryRole, edit, settings };
+    // Read again if the format turned out to be another (first messages look alike), or if another model
+    // counts.
+    const same = codec.format === before?.codec.format && counter.id === before?.counter.id;
+    const isKnown = same && known !== undefined && this.#append(list, known, context);
+    // A caller that continues our output does not return to the raw list.
+    if (isKnown && known.isView) this.#lists.keep(known);
+    if (!isKnown) this.#project(list, state, context);
+    // Assigned only now: a list that cannot be read changes nothing.
+    this.context = context;
+  }
+
+  /** The known list that this one begins with. */
+  #startOf(list: readonly unknown[]): KnownList | undefined {
+    const known = this.context && this.#lists.sameStart(list);
+    // A list that left its history can return to it, which only the whole list shows.
+    if (known !== undefined || this.context === undefined || this.leftBehind) return known;
+    return this.#lists.equalStart(list, this.context.codec);
+  }
+
+  #project(list: readonly unknown[], state: SessionState, context: SessionContext): void {
+    const { codec, summaryRole } = context;
+    const messages = this.#lists.decode(list, codec, codec.format === this.context?.codec.format);
+    const { kept, summary, log, asGiven, reset } = project(messages, state, context);
+    this.log = [...log];
+    this.asGiven = asGiven;
+    this.reset = reset;
+    this.leftBehind = reset;
+    const own = (message: Message): ViewEntry => unloggedEntry(message, false, context);
+    this.#set(assemble(kept, summary, { summaryRole, format: codec.format }, own), context);
+    this.#lists.keep({ natives: [...list], messages, isView: asGiven, decoded: true });
+  }
+
+  /** Adds the new messages of a known list; false if one of them is our own summary. */
+  #append(list: readonly unknown[], known: KnownList, context: SessionContext): boolean {
+    const added = list.slice(known.natives.length);
+    const messages = added.length === 0 ? [] : markSummaries(context.codec.decode(added, known.messages));
+    if (messages.some((message) => message.meta?.summaryVersion !== undefined)) return false;
+    this.asGiven = known.isView;
+    const hashOf = hashesOf(messages);
+    for (const [index, message] of messages.entries()) {
+      const entry = isPinned(message, context.policy)
+        ? unloggedEntry(message, true, context)
+        : appendEntry(this.log, message, hashOf(index, message), context);
+      this.#add(entry, context.counter);
+    }
+    this.#lists.append(added, messages);
+    return true;
+  }
+
+  #set(entries: readonly ViewEntry[], { counter }: ViewContext): void {
+    this.entries = [];
+    this.messages = [];
+    this.totals = { tokens: 0, uncertain: 0, system: 0, developer: 0 };
+    this.bytes = 0;
+    this.images = 0;
+    for (const entry of entries) this.#add(entry, counter);
+  }
+
+  #add(entry: ViewEntry, counter: TokenCounter): void {
+    const { message, tokens } = entry;
+    const { role, meta } = message;
+    this.entries.push(entry);
+    this.messages.push(message);
+    this.bytes += wireBytes(message);
+    this.images += imageCount(message);
+    this.totals.tokens += tokens;
+    this.totals.uncertain += counter.countUncertain(message);
+    const isSummary = meta?.summaryVersion !== undefined;
+    if (!isSummary && (role === "system" || role === "developer")) this.totals[role] += tokens;
+  }
+
+  /** Shows the result of a compaction; raw list and output both map to it from now on. */
+  replace(entries: readonly ViewEntry[], log: readonly LoggedMessage[]): void {
+    const { codec } = this.current;
+    const messages = entries.map(({ message }) => message);
+    const natives = codec.encode(messages);
+    const shown = withNatives(messages, natives, codec);
+    this.log = [...log];
+    this.#set(
+      entries.map((entry, index) => ({ ...entry, message: shown[index] as Message })),
+      this.current,
+    );
+    this.asGiven = false;
+    this.leftBehind = false;
+    this.#lists.compacted(natives, shown, codec);
+  }
+
+  /** Waits for the next list, to read it as a whole. */
+  forget(): void {
+    this.context = undefined;
+    this.leftBehind = false;
+    this.#lists.keep();
+  }
 }

@@ -1,24 +1,20 @@
 import {
   CompactError,
+  conflict,
   createKeyedMutex,
   errorMessage,
   hasCode,
   requireList,
   runInSteps,
-  type Steps,
 } from "../errors.ts";
-import { conflict } from "./archive.ts";
-import type { Message } from "./message.ts";
 import { unsentResults } from "./plan.ts";
-import { coldShare, type TriggerDecision, type TriggerReason } from "./policy.ts";
+import type { TriggerDecision, TriggerReason } from "./policy.ts";
 import { FALLBACK, type Fence } from "./ports.ts";
 import {
-  type Announce,
   type CompactionNotice,
   type CompactionReport,
   type CompactionResult,
   type EventRecorder,
-  type Malformation,
   type ManagerState,
   type RefusalReason,
   type RequestedCompaction,
@@ -26,19 +22,23 @@ import {
   reasonFor,
   recoverableRefusal,
   refusalFor,
+  type SessionEvent,
   type UndoneCompaction,
   unchangedReport,
 } from "./report.ts";
+import {
+  type ListCheck,
+  type ManualRequest,
+  type PreflightRequest,
+  requireRequest,
+  type SessionSettings,
+} from "./request.ts";
 import { BackgroundCompactions, Compaction, nothingToUndo, type RunContext, undoCompaction } from "./run.ts";
 import { Session } from "./session.ts";
 import { Sessions, type StoreParts } from "./store.ts";
-import { type ManualRequest, type PreflightRequest, requireRequest, type SessionSettings } from "./usage.ts";
-
 // The entry point of the core: one manager, any number of sessions. Calls for one session run sequentially.
 
 export interface ManagerSettings extends SessionSettings {
-  /** Maximum tokens of a summary. Default: a tenth of the window, at most 8,192. */
-  readonly maxSummaryTokens: number | undefined;
   /** On archive failure: `stop` refuses the compaction, `continue` compacts without an archive. */
   readonly onStorageFailure: "stop" | "continue";
   /** The settings of a call that names another model; always returns the same object for the same name. */
@@ -53,26 +53,6 @@ export interface ManagerParts
   lists?(report: (sessionId: string, code: string, message: string) => void): ListCheck;
 }
 
-/** Checks the lists of sessions before they are read. */
-export interface ListCheck {
-  /** The list to read: repaired if requested, else the same list. */
-  prepare<T>(
-    sessionId: string,
-    list: readonly T[],
-    request: Pick<PreflightRequest, "format" | "repair">,
-  ): Promise<readonly T[]>;
-  /** Completes pending checks. */
-  lintWaiting(): Promise<void>;
-  /** Finds malformations that no provider accepts. */
-  findFaults(messages: readonly Message[]): Steps<readonly Malformation[]>;
-  forget(sessionId: string): void;
-}
-
-/**
- * A model can request a compaction from this share of the trigger, and this many calls after the last one.
- */
-const MIN_REQUESTED_SHARE = 0.5;
-const MIN_REQUESTED_CALLS = 10;
 /** Maximum conflicts per call; after each, the session is reloaded and the call retried. */
 const MAX_CONFLICTS = 20;
 /** Warnings that nothing is compacted, or that calls are made without thinking. */
@@ -97,8 +77,7 @@ export class SessionManager {
   readonly #parts: ManagerParts;
   readonly #sessions: Sessions;
   readonly #lists: ListCheck | undefined;
-  /** Made when one is first prepared. */
-  #background: BackgroundCompactions | undefined;
+  readonly #background: BackgroundCompactions;
   readonly #listeners = new Set<(notice: CompactionNotice) => void>();
   readonly #inTurn = createKeyedMutex();
   readonly #told = new Set<string>();
@@ -106,11 +85,12 @@ export class SessionManager {
   constructor(settings: ManagerSettings, parts: ManagerParts) {
     this.#settings = settings;
     this.#parts = parts;
+    this.#background = new BackgroundCompactions(parts, (session) => this.#runContext(session));
     this.#sessions = new Sessions({
       ...parts,
       policy: settings.policy,
       inTurn: this.#inTurn,
-      onForget: (sessionId) => this.#background?.forget(sessionId),
+      onForget: (sessionId) => this.#background.forget(sessionId),
       onEvict: (sessionId) => this.#lists?.forget(sessionId),
     });
     this.#lists = parts.lists?.((...found) => this.warn(...found));
@@ -167,9 +147,7 @@ export class SessionManager {
         try {
           return await this.#undo(sessionId, messages, request);
         } catch (error) {
-          if (!hasCode(error, "Conflict")) throw error;
-          this.#sessions.forget(sessionId);
-          if (attempt >= MAX_CONFLICTS) throw overtakenByOthers(sessionId, error);
+          this.#giveWay(sessionId, error, attempt >= MAX_CONFLICTS);
         }
       }
     });
@@ -181,14 +159,8 @@ export class SessionManager {
    */
   requestCompaction(sessionId: string, note = ""): RequestedCompaction {
     const session = this.#sessions.peek(sessionId);
-    if (session?.context === undefined) return { accepted: false, tokens: 0, triggerTokens: 0, waitCalls: 0 };
-    const triggerTokens = session.triggerTokens();
-    const tokens = session.requestTokens;
-    const large = tokens >= triggerTokens * MIN_REQUESTED_SHARE;
-    const waitCalls = large ? Math.max(0, MIN_REQUESTED_CALLS - session.callsSince) : 0;
-    const accepted = large && waitCalls === 0;
-    if (accepted) session.requested = note;
-    return { accepted, tokens, triggerTokens, waitCalls };
+    if (session?.view.context !== undefined) return session.requestCompaction(note);
+    return { accepted: false, tokens: 0, triggerTokens: 0, waitCalls: 0 };
   }
 
   /** True for a request over its budget; throws like `preflight` for a list that cannot be read. */
@@ -206,8 +178,8 @@ export class SessionManager {
     return {
       totalTokens: session?.requestTokens ?? 0,
       maxContextTokens:
-        session?.context === undefined ? this.maxContextTokens : session.settings.maxContextTokens,
-      messageCount: session?.view.length ?? 0,
+        session?.view.context === undefined ? this.maxContextTokens : session.settings.maxContextTokens,
+      messageCount: session?.view.messages.length ?? 0,
       summaryCount: session?.state.summaryCount ?? 0,
       lastSummaryAt: session?.state.summary?.at,
       summaryVersion: session?.state.summary?.version,
@@ -217,14 +189,10 @@ export class SessionManager {
 
   /** The session's summary and the messages that it covers; undefined if its list has none. */
   getRunningSummary(sessionId: string): RunningSummary | undefined {
-    const state = this.#sessions.peek(sessionId)?.activeState;
-    if (state?.summary === undefined) return undefined;
-    const { summary, summarizedMessageIds } = state;
-    return {
-      summary: summary.text,
-      summarizedMessageIds,
-      lastSummarizedMessageId: summarizedMessageIds.at(-1),
-    };
+    const { summary, summarizedMessageIds: ids = [] } = this.#sessions.peek(sessionId)?.activeState ?? {};
+    return (
+      summary && { summary: summary.text, summarizedMessageIds: ids, lastSummarizedMessageId: ids.at(-1) }
+    );
   }
 
   /**
@@ -242,9 +210,7 @@ export class SessionManager {
   /** Calls `listener` after every compaction; the returned function removes it. */
   onCompaction(listener: (notice: CompactionNotice) => void): () => void {
     this.#listeners.add(listener);
-    return () => {
-      this.#listeners.delete(listener);
-    };
+    return () => void this.#listeners.delete(listener);
   }
 
   /**
@@ -278,7 +244,7 @@ export class SessionManager {
     const work = async (fence: Fence | undefined): Promise<UndoneCompaction<T>> =>
       undoCompaction(session, await this.#runContext(session, fence));
     const undone = await this.#sessions.withLease(session, work, request.signal);
-    this.#background?.forget(sessionId);
+    this.#background.forget(sessionId);
     await this.#parts.recorder.write(sessionId);
     return undone;
   }
@@ -287,7 +253,7 @@ export class SessionManager {
     const call: Call = { ...given, started: this.#parts.environment.clock() };
     requireList(call.messages);
     requireRequest(call.request);
-    this.#background?.callOff(call.sessionId);
+    this.#background.callOff(call.sessionId);
     return this.#inTurn(call.sessionId, async () => {
       const messages = await this.#lists?.prepare(call.sessionId, call.messages, call.request);
       return this.#retryConflicts(messages === undefined ? call : { ...call, messages });
@@ -302,17 +268,28 @@ export class SessionManager {
       if (!(session instanceof Session)) return session;
       try {
         const result = await this.#attempt<T>(call, session);
-        this.#prepareBeforeLapse(call, session);
+        this.#background.startBeforeLapse(session, call.request);
         return result;
       } catch (error) {
-        if (!hasCode(error, "Conflict")) throw error;
-        this.#sessions.forget(call.sessionId);
-        if (isBehindOthers(call, session) || attempt >= MAX_CONFLICTS)
-          throw overtakenByOthers(call.sessionId, error);
+        const isBehind = call.overtaken === true && session.isBehind();
+        this.#giveWay(call.sessionId, error, isBehind || attempt >= MAX_CONFLICTS);
         // With `reset`, only the state in memory was stale.
-        if (!session.reset) call = { ...call, overtaken: true };
+        if (!session.view.reset) call = { ...call, overtaken: true };
       }
     }
+  }
+
+  /** Forgets a session that another worker stored meanwhile; throws the error of anything else, or of the `last` time. */
+  #giveWay(sessionId: string, error: unknown, last: boolean): void {
+    if (!hasCode(error, "Conflict")) throw error;
+    this.#sessions.forget(sessionId);
+    if (!last) return;
+    const name = JSON.stringify(sessionId);
+    throw new CompactError("Conflict", `other workers continued session ${name} during this call`, {
+      place: sessionId,
+      hint: "Read the conversation again and repeat the call with its messages as they are now. Two conversations need a session id each.",
+      cause: error,
+    });
   }
 
   /** The settings of a call's model. */
@@ -324,7 +301,7 @@ export class SessionManager {
   /** Reads a list with the settings of its model. */
   async #observe(session: Session, messages: readonly unknown[], request: PreflightRequest): Promise<void> {
     const settings = this.#settingsFor(request);
-    await runInSteps(session.readAhead(messages, request, settings), this.#parts.pause);
+    await runInSteps(session.view.readAhead(messages, request, settings, session.state), this.#parts.pause);
     session.observe(messages, request, settings, this.#parts.environment.now());
   }
 
@@ -333,9 +310,9 @@ export class SessionManager {
     await this.#observe(session, call.messages, call.request);
     session.urgent = !this.#canSendUncompacted(call, session);
     // The list may continue a state stored by another worker.
-    if (session.reset && !call.overtaken && (await this.#sessions.isOutdated(session)))
+    if (session.view.reset && !call.overtaken && (await this.#sessions.isOutdated(session)))
       throw conflict(session.id);
-    this.#announceEstimate(session);
+    this.#announce(session, ...session.noticesOfList());
     const truncated = await this.#truncateUnsent(call, session);
     if (truncated !== undefined) {
       const again = { ...call.request, usage: undefined, cacheCold: session.cacheCold };
@@ -346,18 +323,16 @@ export class SessionManager {
       ? await this.#compact(call, session, decision)
       : refusalFor(decision.reason);
     if (typeof outcome === "object") {
-      session.requested = undefined;
-      session.stall = undefined;
-      this.#warnOfFrequent(session, outcome);
-      return this.#compacted(session, outcome);
+      this.#announce(session, ...session.succeed(outcome));
+      return this.#compacted(call, session, outcome);
     }
     const reason = outcome === undefined ? decision.reason : reasonFor(outcome);
     if (decision.triggered) session.fail(reason);
     if (reason === "below_trigger")
-      this.#startBackground(call, session, session.settings.policy.backgroundTriggerPct);
-    if (reason === "fixed_over_trigger") this.#warnOfFixedPart(session);
+      this.#background.start(session, call.request, session.settings.policy.backgroundTriggerPct);
+    this.#announce(session, ...session.noticesOfHeld(reason));
     if (session.isOver()) throw this.#refused(session, decision);
-    if (truncated !== undefined) return this.#compacted(session, truncated);
+    if (truncated !== undefined) return this.#compacted(call, session, truncated);
     // A failed attempt was already reported at the point of failure.
     const announced = decision.triggered && outcome === "attempts_failed";
     if (!announced) this.#announceDecision(session, { triggered: false, reason });
@@ -370,7 +345,7 @@ export class SessionManager {
     if (session.unread === undefined) return session;
     await this.#observe(session, call.messages, call.request);
     if (!this.#canSendUncompacted(call, session)) return this.#sessions.require(call.sessionId);
-    this.#announceEstimate(session);
+    this.#announce(session, ...session.noticesOfList());
     const due = session.decide(false).triggered;
     const reason = due ? "attempts_failed" : "below_trigger";
     this.#announceDecision(session, { triggered: false, reason });
@@ -384,10 +359,10 @@ export class SessionManager {
   async #truncateUnsent(call: Call, session: Session): Promise<CompactionReport | undefined> {
     const { policy } = session.settings;
     if (call.manual || policy.maxToolResultTokens === undefined) return undefined;
-    if (unsentResults(session.view, policy, session.current.edit.countText).length === 0) return undefined;
+    if (unsentResults(session.view.messages, policy, session.view.current.edit.countText).length === 0)
+      return undefined;
     const usagePct = session.usage.tokens / session.settings.maxContextTokens;
-    const decision: TriggerDecision = { triggered: true, reason: "tool_output", usagePct };
-    const outcome = await this.#compact(call, session, decision);
+    const outcome = await this.#compact(call, session, { triggered: true, reason: "tool_output", usagePct });
     return typeof outcome === "string" ? undefined : outcome;
   }
 
@@ -398,8 +373,8 @@ export class SessionManager {
     decision: TriggerDecision,
   ): Promise<CompactionReport | RefusalReason> {
     try {
-      // Never overwrite a newer state.
-      if (isBehindOthers(call, session)) throw conflict(session.id);
+      // The list has nothing new to a newer state, which must not be overwritten.
+      if (call.overtaken && session.isBehind()) throw conflict(session.id);
       const report = await this.#compactAlone(call, session, decision);
       if (typeof report !== "string") this.#notify({ sessionId: session.id, report });
       return report;
@@ -410,7 +385,7 @@ export class SessionManager {
         this.#announceDecision(session, decision, { error, note: call.request.note });
       if (refused !== undefined) return refused;
       if (hasCode(error, "InsufficientBudget"))
-        this.#announcer(session)({ kind: "failed", error, fallback: FALLBACK.none });
+        this.#announce(session, { kind: "failed", error, fallback: FALLBACK.none });
       throw error;
     } finally {
       await this.#parts.recorder.write(session.id);
@@ -431,21 +406,16 @@ export class SessionManager {
     session: Session,
     decision: TriggerDecision,
   ): Promise<CompactionReport | RefusalReason> {
-    const { maxSummaryTokens } = this.#settings;
-    const request = session.compactionRequest(call.request, decision.reason, maxSummaryTokens);
+    const request = session.compactionRequest(call.request, decision.reason);
     const mayUsePrepared = decision.reason !== "tool_output";
-    if (
-      mayUsePrepared &&
-      this.#background?.isRunning(session.id) &&
-      this.#canSendUncompacted(call, session)
-    ) {
+    if (mayUsePrepared && this.#background.isRunning(session.id) && this.#canSendUncompacted(call, session)) {
       return "in_background";
     }
     return this.#sessions.withLease(
       session,
       async (fence) => {
         const compaction = new Compaction(session, request, await this.#runContext(session, fence));
-        const prepared = mayUsePrepared ? await this.#background?.take(session, request) : undefined;
+        const prepared = mayUsePrepared ? await this.#background.take(session, request) : undefined;
         return prepared === undefined ? compaction.run() : compaction.commit(prepared);
       },
       call.request.signal,
@@ -458,42 +428,12 @@ export class SessionManager {
     return {
       ...this.#parts,
       archive,
-      announce: this.#announcer(session),
-      model: session.context === undefined ? this.#settings.model : session.settings.model,
+      announce: this.#parts.recorder.announcer(session.id),
+      model: session.view.context === undefined ? this.#settings.model : session.settings.model,
       onFailure: this.#settings.onStorageFailure,
       findFaults: this.#lists?.findFaults,
       save: (compacted, state) => this.#sessions.save(compacted, state, fence),
     };
-  }
-
-  /** Shortly before the provider's cache expires, prepares the compaction of a list that is large enough. */
-  #prepareBeforeLapse(call: Call, session: Session): void {
-    const { policy } = session.settings;
-    const { beforeCacheLapse, cacheTtlSeconds } = policy;
-    if (beforeCacheLapse === undefined) return;
-    const ms = Math.max(0, cacheTtlSeconds - beforeCacheLapse) * 1000;
-    const start = (): void => this.#startBackground(call, session, coldShare(policy));
-    this.#background ??= new BackgroundCompactions(this.#parts.environment);
-    this.#background.startLater(session.id, ms, start);
-  }
-
-  /** Prepares a compaction in the background for a request over this share of the window. */
-  #startBackground(call: Call, session: Session, share = Number.POSITIVE_INFINITY): void {
-    const usagePct = session.requestTokens / session.settings.maxContextTokens;
-    if (usagePct < share || !session.hasGrown(session.requestTokens)) return;
-    const { maxSummaryTokens } = this.#settings;
-    const compactionOf = async (snapshot: Session, signal: AbortSignal): Promise<Compaction> => {
-      const request = snapshot.compactionRequest(
-        { ...call.request, signal },
-        "trigger_pct",
-        maxSummaryTokens,
-      );
-      return new Compaction(snapshot, request, await this.#runContext(snapshot));
-    };
-    this.#background ??= new BackgroundCompactions(this.#parts.environment);
-    this.#background.start(session, compactionOf, (error) =>
-      this.#announcer(session)({ kind: "failed", error, fallback: FALLBACK.atTrigger }),
-    );
   }
 
   /** True if the list fits and no compaction was requested. */
@@ -501,9 +441,8 @@ export class SessionManager {
     return session.fits() && !call.manual;
   }
 
-  #compacted<T>(session: Session, report: CompactionReport): CompactionResult<T> {
-    const messages = session.current.codec.encode(session.view) as T[];
-    return { messages, summary: session.state.summary?.text, report };
+  #compacted<T>(call: Call, session: Session, report: CompactionReport): CompactionResult<T> {
+    return { messages: session.send(call.messages) as T[], summary: session.state.summary?.text, report };
   }
 
   /** The result of a call that changed nothing: the caller's array, or the view of an earlier compaction. */
@@ -513,11 +452,11 @@ export class SessionManager {
     reason: TriggerReason,
     refused: RefusalReason | undefined,
   ): CompactionResult<T> {
-    const { codec } = session.current;
+    const { codec } = session.view.current;
     const elapsedMs = this.#parts.environment.clock() - call.started;
-    const size = { messages: session.view.length, elapsedMs, refused };
+    const size = { messages: session.view.messages.length, elapsedMs, refused };
     return {
-      messages: session.asGiven ? (call.messages as T[]) : (codec.encode(session.view) as T[]),
+      messages: session.send(call.messages) as T[],
       summary: session.activeState.summary?.text,
       report: unchangedReport(reason, codec.format, session.usage, size),
     };
@@ -525,26 +464,10 @@ export class SessionManager {
 
   /** FIT-6: the error for a list over its budget from which nothing can be removed. */
   #refused(session: Session, decision: TriggerDecision): CompactError {
-    const error = new CompactError(
-      "InsufficientBudget",
-      `the request takes ${session.usage.tokens} tokens, but only ${session.available()} are available, and nothing of it can leave`,
-      { hint: "Shorten the newest messages, the system prompt or the tools, or raise the context limit." },
-    );
+    const error = session.tooLarge();
     this.#announceDecision(session, { ...decision, triggered: true }, { error });
-    this.#announcer(session)({ kind: "failed", error, fallback: FALLBACK.none });
+    this.#announce(session, { kind: "failed", error, fallback: FALLBACK.none });
     return error;
-  }
-
-  /** Warns once if compactions are frequent. */
-  #warnOfFrequent(session: Session, report: CompactionReport): void {
-    if (report.reason === "manual" || !session.noteInterval()) return;
-    const { policy, maxContextTokens: maxTokens } = session.settings;
-    const { fixedTokens } = session;
-    this.#announcer(session)({ kind: "compactsOften", report, policy, fixedTokens, maxTokens });
-  }
-
-  #announcer({ id }: Session): Announce {
-    return this.#parts.recorder.announcer(id);
   }
 
   #announceDecision(
@@ -553,23 +476,11 @@ export class SessionManager {
     more: { readonly error?: unknown; readonly note?: string } = {},
   ): void {
     const { model, policy } = session.settings;
-    this.#announcer(session)({ kind: "decision", decision, policy, model, ...more });
+    this.#announce(session, { kind: "decision", decision, policy, model, ...more });
   }
 
-  #announceEstimate(session: Session): void {
-    if (session.reset) {
-      session.reset = false;
-      this.#announcer(session)({ kind: "historyChanged" });
-    }
-    const { model, maxContextTokens: maxTokens } = session.settings;
-    this.#announcer(session)({ kind: "estimate", model, count: session.usage, maxTokens });
-  }
-
-  #warnOfFixedPart(session: Session): void {
-    if (session.warnedOfFixedPart) return;
-    session.warnedOfFixedPart = true;
-    const { maxContextTokens: maxTokens } = session.settings;
-    this.#announcer(session)({ kind: "fixedOverTrigger", fixedTokens: session.fixedPart(), maxTokens });
+  #announce({ id }: Session, ...events: readonly SessionEvent[]): void {
+    for (const event of events) this.#parts.recorder.announcer(id)(event);
   }
 
   #notify(notice: CompactionNotice): void {
@@ -579,18 +490,4 @@ export class SessionManager {
       );
     }
   }
-}
-
-/** True if another worker continued the session during the call and the list has nothing new to it. */
-function isBehindOthers({ overtaken = false }: Call, session: Session): boolean {
-  return overtaken && session.isBehind();
-}
-
-function overtakenByOthers(sessionId: string, cause: unknown): CompactError {
-  const name = JSON.stringify(sessionId);
-  return new CompactError("Conflict", `other workers continued session ${name} during this call`, {
-    place: sessionId,
-    hint: "Read the conversation again and repeat the call with its messages as they are now. Two conversations need a session id each.",
-    cause,
-  });
 }

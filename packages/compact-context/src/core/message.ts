@@ -1,5 +1,4 @@
 import { isObject } from "../errors.ts";
-
 /** Provider formats that a codec reads and writes. */
 export type Format =
   | "openai-chat"
@@ -217,12 +216,6 @@ function partBytes(part: Part): number {
   }
 }
 
-/** The offset, or the one before it if it would split a surrogate pair. */
-export function characterStart(text: string, offset: number): number {
-  const code = text.charCodeAt(offset);
-  return code >= 0xdc00 && code <= 0xdfff ? offset - 1 : offset;
-}
-
 // ---- the tag of a summary message
 
 const OPENING = /^\s*<COMPACT-SUMMARY v(\d{1,9})>[ \t]*\r?\n?/;
@@ -365,6 +358,20 @@ export function contentHash({ role, parts }: Pick<Message, "role" | "parts">): s
   for (const part of parts) mixPart(state, part);
   const { first, second } = finished(state);
   return base36(second >>> 1) + base36(first >>> 1);
+}
+
+/** Ten base-36 characters derived from role and content: the id in stubs and summaries. */
+export function archiveId(message: Message): string {
+  return hashOrOfId(message).padStart(10, "0").slice(-10);
+}
+
+function hashOrOfId(message: Message): string {
+  try {
+    return contentHash(message);
+  } catch {
+    // Arguments that are too deep or not JSON.
+    return contentHash({ role: message.role, parts: [{ type: "text", text: message.id }] });
+  }
 }
 
 /** A 53-bit fingerprint of a text; equal texts have equal ones. */

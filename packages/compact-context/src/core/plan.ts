@@ -36,8 +36,8 @@ import {
   partition,
   relaxations,
 } from "./policy.ts";
+import type { CompactionRequest } from "./request.ts";
 import { clientCalls, isProjectInstructions } from "./units.ts";
-import type { CompactionRequest } from "./usage.ts";
 
 // What a compaction will do, as data. Dry runs, tests and the compaction itself use the same plan.
 

@@ -127,9 +127,9 @@ export interface TriggerDecision {
 }
 
 /** Claude's image limits: per request, and per request to a model with a window of up to `SMALL_WINDOW`. */
-const MOST_IMAGES = 600;
-const MOST_IMAGES_OF_SMALL = 100;
-const SMALL_WINDOW = 200_000;
+export const MOST_IMAGES = 600;
+export const MOST_IMAGES_OF_SMALL = 100;
+export const SMALL_WINDOW = 200_000;
 
 /** Maximum images of a request in this format. */
 export function mostImages(format: Format | undefined, maxContextTokens: number): number {

@@ -2,7 +2,7 @@ import type { Pause } from "../errors.ts";
 import type { Format, Message } from "./message.ts";
 
 // The ports of the core, implemented in other folders: Codec, TokenCounter, StorageDriver and Summarizer
-// (Exporter is in `report.ts`), and the environment: clock, ids, randomness.
+// (TranscriptStore and Exporter are in `report.ts`), and the environment: clock, ids, randomness.
 
 /** Clock, ids and randomness; the core has no other source of them. */
 export interface Environment {

@@ -10,8 +10,7 @@ import {
   type TriggerReason,
 } from "./policy.ts";
 import type { RequestCount, SummaryAttempt, SummaryCheck, TokenCount } from "./ports.ts";
-import type { CompactionRequest } from "./usage.ts";
-
+import type { CompactionRequest, Malformation } from "./request.ts";
 // Output about a call: the report for the caller, and events, as data, for the recorder.
 
 export interface LayerSize {
@@ -30,6 +29,31 @@ export interface ArchiveReceipt {
   readonly step: number;
   /** One id per archived message, in list order. */
   readonly ids: readonly string[];
+}
+
+/** The archive of many sessions, as far as a compaction needs it. */
+export interface TranscriptStore {
+  /**
+   * Complete and durable when it resolves; saving the same messages again is a no-op. The step is the
+   * requested one, or the next one without a different transcript.
+   */
+  saveTranscript(sessionId: string, step: number, messages: readonly Message[]): Promise<ArchiveReceipt>;
+  saveSummary(sessionId: string, step: number, record: object): Promise<void>;
+  /**
+   * Undefined if there is none or it is damaged; rejects with `StorageFailed` for one written by a newer
+   * release.
+   */
+  readSummary(sessionId: string, step: number): Promise<object | undefined>;
+  /** The steps that have a transcript, ascending. */
+  steps(sessionId: string): Promise<number[]>;
+  /** The messages, redacted, and what is damaged; rejects with `NotFound` if there is no transcript. */
+  readTranscript(
+    sessionId: string,
+    step: number,
+  ): Promise<{
+    readonly messages: readonly { readonly archiveId: string; readonly message: Message }[];
+    readonly problems: readonly object[];
+  }>;
 }
 
 /** Why a compaction that was due or requested did not happen. */
@@ -278,22 +302,6 @@ export interface RequestedCompaction {
   readonly triggerTokens: number;
   /** Number of calls to wait; 0 if the list is too small. */
   readonly waitCalls: number;
-}
-
-// ---- events
-
-type MalformationKind =
-  | "orphan result"
-  | "unanswered call"
-  | "duplicate result"
-  | "duplicate call"
-  | "duplicate id"
-  | "unknown role";
-
-export interface Malformation {
-  readonly kind: MalformationKind;
-  readonly index: number;
-  readonly explanation: string;
 }
 
 /** An event of a session. `tracing/` adds its name, properties and wording. */

@@ -43,3 +43,21 @@ it("a report over the window, such as a sum over several requests, teaches nothi
   const within = { prompt_tokens: 2 * first, completion_tokens: 0 };
   expect((await manager.preflight("s", list, { usage: within })).report.tokensAfter).toBe(2 * first);
 });
+
+it("usage is about the list that went out, not about one that was refused since", async () => {
+  const list = [{ role: "user", content: "tide rope lamp ".repeat(350) }];
+  const next = [...list, { role: "assistant", content: "done" }, { role: "user", content: "and the sail?" }];
+  const huge = [...list, { role: "user", content: "tide rope lamp ".repeat(20_000) }];
+  const tokensAfter = async (refused: boolean): Promise<number> => {
+    const manager = new CompactManager(
+      { model: "gpt-4o", maxContextTokens: 20_000 },
+      { storage: createMemoryDriver(), onWarning: () => undefined },
+    );
+    const { report } = await manager.preflight("s", list);
+    const usage = { prompt_tokens: report.tokensAfter + 500, completion_tokens: 0 };
+    if (refused)
+      await expect(manager.preflight("s", huge)).rejects.toMatchObject({ code: "InsufficientBudget" });
+    return (await manager.preflight("s", next, { usage })).report.tokensAfter;
+  };
+  expect(await tokensAfter(true)).toBe(await tokensAfter(false));
+});

@@ -8,26 +8,24 @@ import {
   type Steps,
 } from "../errors.ts";
 import { applyPlan, type Outcome, stateAfter } from "./apply.ts";
-import type { ArchiveStore } from "./archive.ts";
-import { contentHash, type Message } from "./message.ts";
+import { archiveId, contentHash, type Message } from "./message.ts";
 import { type CompactionPlan, type PlannedMessage, planInSteps } from "./plan.ts";
-import { isPinned } from "./policy.ts";
+import { coldShare, isPinned } from "./policy.ts";
 import { type Environment, FALLBACK, type Summarizer } from "./ports.ts";
 import {
   type Announce,
   type ArchiveReceipt,
   type CompactionReport,
-  type Malformation,
+  type EventRecorder,
   type RefusalReason,
   reportOf,
   type StepTimes,
+  type TranscriptStore,
   type UndoneCompaction,
 } from "./report.ts";
+import type { CompactionRequest, Malformation, ManualRequest } from "./request.ts";
 import type { Session } from "./session.ts";
-import { archiveId } from "./transcript.ts";
-import type { CompactionRequest } from "./usage.ts";
 import type { ReplacedState, SessionState } from "./view.ts";
-
 // One compaction of a session: plan, archive, apply, commit. It may be prepared in the background, committed later,
 // and undone.
 // When it fails, the session is unchanged. Durable, in this order, so that a kill between any two loses nothing:
@@ -56,7 +54,7 @@ export interface RunContext {
   /** Tried in order. */
   readonly summarizers: readonly Summarizer[];
   readonly beforeCommit?: BeforeCommit;
-  readonly archive: ArchiveStore;
+  readonly archive: TranscriptStore;
   readonly announce: Announce;
   readonly model: string | undefined;
   /** On archive failure: `stop` refuses the compaction, `continue` compacts without an archive. */
@@ -174,7 +172,7 @@ export class Compaction {
     const { id, state, view } = this.#session;
     const step = state.step + 1;
     const work = async (): Promise<ArchiveReceipt> => {
-      const saved = await archive.saveTranscript(id, step, view);
+      const saved = await archive.saveTranscript(id, step, view.messages);
       const { location, ids } = saved;
       announce({ kind: "archived", step: saved.step, location, messages: ids.length }, { startedAt });
       return saved;
@@ -283,22 +281,31 @@ interface BackgroundCompaction {
 /** Compactions in preparation, at most one per session; they change nothing until committed. */
 export class BackgroundCompactions {
   readonly #compactions = new Map<string, BackgroundCompaction>();
-  readonly #environment: Environment;
   /** Cancel functions of compactions scheduled to start later, by session. */
   readonly #timers = new Map<string, () => void>();
+  readonly #parts: { readonly environment: Environment; readonly recorder: EventRecorder };
+  readonly #contextOf: (session: Session) => Promise<RunContext>;
 
-  constructor(environment: Environment) {
-    this.#environment = environment;
+  constructor(
+    parts: { readonly environment: Environment; readonly recorder: EventRecorder },
+    contextOf: (session: Session) => Promise<RunContext>,
+  ) {
+    this.#parts = parts;
+    this.#contextOf = contextOf;
   }
 
-  /** Calls `start` after `ms`, unless cancelled. */
-  startLater(sessionId: string, ms: number, start: () => void): void {
+  /** Prepares the compaction of a list that is large enough, shortly before the provider's cache expires. */
+  startBeforeLapse(session: Session, request: ManualRequest): void {
+    const { policy } = session.settings;
+    const { beforeCacheLapse, cacheTtlSeconds } = policy;
+    if (beforeCacheLapse === undefined) return;
     const begin = (): void => {
       // A compaction prepared for a shorter list does not justify a second one in the same pause.
-      if (!this.isRunning(sessionId)) this.forget(sessionId);
-      start();
+      if (!this.isRunning(session.id)) this.forget(session.id);
+      this.start(session, request, coldShare(policy));
     };
-    this.#timers.set(sessionId, this.#environment.later(ms, begin));
+    const ms = Math.max(0, cacheTtlSeconds - beforeCacheLapse) * 1000;
+    this.#timers.set(session.id, this.#parts.environment.later(ms, begin));
   }
 
   callOff(sessionId: string): void {
@@ -306,21 +313,26 @@ export class BackgroundCompactions {
     this.#timers.delete(sessionId);
   }
 
-  /** Prepares a compaction of a snapshot, unless one is already running; failures go to `onError`. */
-  start(
-    session: Session,
-    compactionOf: (snapshot: Session, signal: AbortSignal) => Promise<Compaction>,
-    onError: (error: unknown) => void,
-  ): void {
-    if (this.#compactions.has(session.id)) return;
+  /**
+   * Prepares a compaction of a list over this share of the window, unless one is there already or would gain
+   * nothing.
+   */
+  start(session: Session, request: ManualRequest, share: number = Number.POSITIVE_INFINITY): void {
+    const { id, requestTokens } = session;
+    if (this.#compactions.has(id) || !session.hasGrown(requestTokens)) return;
+    if (requestTokens / session.settings.maxContextTokens < share) return;
     const controller = new AbortController();
+    const { signal } = controller;
     const snapshot = session.snapshot();
     const work = async (): Promise<void> => {
       try {
-        const prepared = await (await compactionOf(snapshot, controller.signal)).prepare();
+        const context = await this.#contextOf(snapshot);
+        const own = snapshot.compactionRequest({ ...request, signal }, "trigger_pct");
+        const prepared = await new Compaction(snapshot, own, context).prepare();
         if (typeof prepared !== "string") compaction.prepared = prepared;
       } catch (error) {
-        if (!controller.signal.aborted) onError(error);
+        const announce = this.#parts.recorder.announcer(id);
+        if (!signal.aborted) announce({ kind: "failed", error, fallback: FALLBACK.atTrigger });
       }
       compaction.running = false;
     };
@@ -331,7 +343,7 @@ export class BackgroundCompactions {
       done: work(),
       cancel: () => controller.abort(),
     };
-    this.#compactions.set(session.id, compaction);
+    this.#compactions.set(id, compaction);
   }
 
   isRunning(sessionId: string): boolean {
@@ -370,12 +382,15 @@ function carryOver(
   session: Session,
   { fixedTokens }: CompactionRequest,
 ): PreparedCompaction | undefined {
-  const { length } = snapshot.view;
-  if (prepared === undefined || session.view.length < length) return undefined;
+  const { length } = snapshot.view.messages;
+  if (prepared === undefined || session.view.messages.length < length) return undefined;
   const { outcome } = prepared;
   const { plan, list } = outcome;
-  if (!snapshot.view.every((message, index) => isSame(message, session.view[index]))) return undefined;
-  const added = session.entries.slice(length).map((entry, offset) => ({ ...entry, index: length + offset }));
+  if (!snapshot.view.messages.every((message, index) => isSame(message, session.view.messages[index])))
+    return undefined;
+  const added = session.view.entries
+    .slice(length)
+    .map((entry, offset) => ({ ...entry, index: length + offset }));
   const planned = added.map(
     ({ message: { id, role }, index, tokens }): PlannedMessage => ({
       index,
@@ -424,7 +439,8 @@ export async function undoCompaction<T>(
   const state = session.withoutCompaction();
   const { before } = session.activeState;
   if (state === undefined || before === undefined) throw nothingToUndo(session.id);
-  const messages = session.context === undefined ? undefined : await listBefore<T>(session, before, archive);
+  const messages =
+    session.view.context === undefined ? undefined : await listBefore<T>(session, before, archive);
   session.storedVersion = await save(session, state);
   const { step } = before;
   const { tokensAfter } = state;
@@ -445,15 +461,15 @@ export function nothingToUndo(sessionId: string): CompactError {
  * otherwise the archive's. Undefined if the archive does not have all of it.
  */
 async function listBefore<T>(
-  { id, view, entries, current, settings }: Session,
+  { id, view, settings }: Session,
   { step, kept, logged }: ReplacedState,
-  archive: ArchiveStore,
+  archive: TranscriptStore,
 ): Promise<T[] | undefined> {
   const steps = await archive.steps(id);
   if (!steps.includes(step)) return undefined;
   const { messages, problems } = await archive.readTranscript(id, step);
   if (problems.length > 0) return undefined;
-  const shown = new Map(view.map((message) => [archiveId(message), message]));
+  const shown = new Map(view.messages.map((message) => [archiveId(message), message]));
   const before = messages.map(({ archiveId: known, message }): Message => shown.get(known) ?? message);
   const unpinned = before.filter(
     (message) => !isPinned(message, settings.policy) && message.meta?.summaryVersion === undefined,
@@ -461,9 +477,9 @@ async function listBefore<T>(
   // A compaction prepared in the background archived a shorter list than the one it was committed to.
   const from = kept[unpinned.length]?.at ?? logged;
   const archived = new Set(messages.map((message) => message.archiveId));
-  const since = entries.filter(({ at, message }) => {
+  const since = view.entries.filter(({ at, message }) => {
     if (message.meta?.summaryVersion !== undefined) return false;
     return at === undefined ? !archived.has(archiveId(message)) : at >= from;
   });
-  return current.codec.encode([...before, ...since.map(({ message }) => message)]) as T[];
+  return view.current.codec.encode([...before, ...since.map(({ message }) => message)]) as T[];
 }

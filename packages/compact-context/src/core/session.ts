@@ -1,14 +1,6 @@
-import { type CompactError, runAtOnce, type Steps } from "../errors.ts";
-import { codecFor, type KnownList, KnownLists, withNatives } from "./lists.ts";
-import {
-  callsOfTools,
-  hashesOf,
-  imageCount,
-  type Message,
-  markSummaries,
-  toolResults,
-  wireBytes,
-} from "./message.ts";
+import { CompactError, runAtOnce } from "../errors.ts";
+import { type SessionContext, View } from "./lists.ts";
+import { callsOfTools, type Message, toolResults } from "./message.ts";
 import { RECALL_TOOL_NAMES } from "./plan.ts";
 import {
   availableOf,
@@ -16,44 +8,30 @@ import {
   type Growth,
   hasGrown,
   heldBack,
-  isPinned,
   mostImages,
   type TriggerDecision,
   type TriggerReason,
 } from "./policy.ts";
 import type { LiveConversation, RequestCount, TokenCounter } from "./ports.ts";
-import { archiveId } from "./transcript.ts";
-import { groupUnits, isProjectInstructions } from "./units.ts";
+import type { CompactionReport, RequestedCompaction, SessionEvent } from "./report.ts";
 import {
   type CompactionRequest,
   calibrated,
   calibratedBudget,
   leastTokens,
   type ManualRequest,
-  type MessageTotals,
   observeUsage,
   type PreflightRequest,
   requestBreakdown,
   type SessionSettings,
   totalOf,
-} from "./usage.ts";
-import {
-  appendEntry,
-  assemble,
-  emptyState,
-  keptMessages,
-  type LoggedMessage,
-  project,
-  type SessionState,
-  stateWithout,
-  unloggedEntry,
-  type ViewContext,
-  type ViewEntry,
-} from "./view.ts";
+} from "./request.ts";
+import { groupUnits, isProjectInstructions } from "./units.ts";
+import { emptyState, keptMessages, type SessionState, stateWithout, type ViewEntry } from "./view.ts";
 
 // One conversation in memory: its stored state, the view of the latest list, and its token counts. Four
 // methods change it: `observe` reads a list, `commit` applies a compaction, `fail` counts a failed attempt,
-// `keep` takes a stored state.
+// `setState` takes a stored state.
 
 /** A summary gets at most a tenth of the window, and never more than this. */
 const MAX_SUMMARY_TOKENS = 8192;
@@ -63,23 +41,11 @@ const MAX_SUMMARY_TOKENS = 8192;
 const ROOM_TO_GROW = 0.75;
 /** Compactions with at most this many calls between them are frequent. */
 const SHORT_INTERVAL = 4;
-
 /**
- * New messages that are read at once, and the step size for reading a longer list: each step scans everything
- * known.
+ * A model can request a compaction from this share of the trigger, and this many calls after the last one.
  */
-const STEP_MESSAGES = 64;
-const MAX_STEPS = 256;
-/** The first step is small because it may also load a vocabulary. */
-const FIRST_MESSAGES = 8;
-
-/** How a list is read, counted and limited. */
-interface SessionContext extends ViewContext {
-  readonly settings: SessionSettings;
-}
-
-/** `MessageTotals`, writable. */
-type Totals = { -readonly [K in keyof MessageTotals]: MessageTotals[K] };
+const MIN_REQUESTED_SHARE = 0.5;
+const MIN_REQUESTED_CALLS = 10;
 
 const NOTHING_COUNTED: RequestCount = {
   tokens: 0,
@@ -101,18 +67,8 @@ export class Session {
   /** The latest list cannot be sent unchanged: its compaction waits for the storage. */
   urgent = false;
 
-  // The view: what the model gets.
-  entries: ViewEntry[] = [];
-  view: Message[] = [];
-  log: LoggedMessage[] = [];
-  totals: Totals = { tokens: 0, uncertain: 0, system: 0, developer: 0 };
-  bytes = 0;
-  images = 0;
-  asGiven = true;
-
   // The latest list.
-  /** How it is read and counted; undefined before the first list and after an undo. */
-  context: SessionContext | undefined;
+  view: View = new View();
   /** The whole request, calibrated by reported usage if available; the breakdown is our own count. */
   usage: RequestCount = NOTHING_COUNTED;
   /** Our count of what is sent in addition to the messages. */
@@ -131,19 +87,14 @@ export class Session {
   stall: Growth["stall"];
   /** The model requested a compaction: what to preserve, empty if nothing specific. */
   requested: string | undefined;
-  warnedOfFixedPart = false;
-  /** The latest list has a different history than the state, and no warning was sent yet. */
-  reset = false;
-  /** The view has a different history than the state: nothing in it has been compacted yet. */
-  leftBehind = false;
 
-  /** How the request of `estimate` was read and counted. */
-  #estimatedBy: SessionContext | undefined;
-  readonly #lists = new KnownLists();
+  /** The latest list that went out: our count, and how it was read and counted. */
+  #sent: { readonly estimated: number; readonly by: SessionContext } | undefined;
   /** Calls since the newest compaction; infinite before the first. */
-  callsSince: number = Number.POSITIVE_INFINITY;
+  #callsSince: number = Number.POSITIVE_INFINITY;
   #shortIntervals = 0;
   #warnedOfFrequent = false;
+  #warnedOfFixedPart = false;
 
   constructor(id: string) {
     this.id = id;
@@ -151,7 +102,7 @@ export class Session {
 
   /** The part of the state that applies to the view: only counts and calibration if the histories differ. */
   get activeState(): SessionState {
-    if (!this.leftBehind) return this.state;
+    if (!this.view.leftBehind) return this.state;
     const { summaryCount, step, calibration } = this.state;
     return { ...emptyState(), summaryCount, step, calibration };
   }
@@ -161,82 +112,46 @@ export class Session {
    * state.
    */
   isBehind(): boolean {
-    const [newest, before] = [this.log.at(-1)?.[0], this.log.at(-2)?.[0]];
+    const [newest, before] = [this.view.log.at(-1)?.[0], this.view.log.at(-2)?.[0]];
     const { log } = this.state;
     const isNewest = (at: number): boolean =>
       log[at]?.[0] === newest && (before === undefined || log[at - 1]?.[0] === before);
-    return this.leftBehind && log.some((_, at) => isNewest(at));
+    return this.view.leftBehind && log.some((_, at) => isNewest(at));
   }
 
   /** A copy that is independent of later changes to the session. */
   snapshot(): Session {
     const copy = Object.assign(new Session(this.id), this);
-    copy.view = [...this.view];
-    copy.entries = [...this.entries];
-    copy.log = [...this.log];
-    copy.totals = { ...this.totals };
+    copy.view = this.view.copy();
     return copy;
   }
 
   // ---- reading a list
 
-  /**
-   * Reads a list with many new messages in steps, so that `observe` finds most of it known. A list that is
-   * new to a session with a history is left to `observe`: only the whole list shows what it continues.
-   */
-  *readAhead(list: readonly unknown[], request: PreflightRequest, settings: SessionSettings): Steps<void> {
-    if (list.length <= this.#lists.length + STEP_MESSAGES) return;
-    const known = this.#startOf(list);
-    if (known === undefined && (this.context !== undefined || this.state.log.length > 0)) return;
-    const step = Math.max(STEP_MESSAGES, Math.ceil(list.length / MAX_STEPS));
-    for (let end = (known?.natives.length ?? 0) + FIRST_MESSAGES; end < list.length; end += step) {
-      this.#read(list.slice(0, end), request, settings);
-      yield;
-    }
-  }
-
   /** Projects the list onto the session and counts the request. Throws `UnknownFormat` and `InvalidMessages`. */
   observe(list: readonly unknown[], request: PreflightRequest, settings: SessionSettings, now: Date): void {
-    this.#read(list, request, settings);
+    this.view.read(list, request, settings, this.state);
     this.#measure(request, settings);
     this.#see(request, settings, now.getTime());
   }
 
-  #read(list: readonly unknown[], request: PreflightRequest, settings: SessionSettings): void {
-    const before = this.context;
-    const known = this.#startOf(list);
-    const seen = known && before && { codec: before.codec, seen: known.natives.length };
-    const codec = codecFor(list, request, settings.codecs, seen);
-    const counter = settings.counterFor(codec.format);
-    const { policy, summaryRole } = settings;
-    const edit = { countText: (text: string) => counter.countText(text), archiveId };
-    const context = { codec, counter, policy, summaryRole, edit, settings };
-    // Read again if the format turned out to be another (first messages look alike), or if another model
-    // counts.
-    const same = codec.format === before?.codec.format && counter.id === before?.counter.id;
-    this.#show(list, same ? known : undefined, context);
-    // Assigned only now: a list that cannot be read changes nothing.
-    this.context = context;
-  }
-
   #measure(request: PreflightRequest, settings: SessionSettings): void {
-    const { counter } = this.current;
-    const breakdown = requestBreakdown(this.totals, request, counter);
+    const { counter } = this.view.current;
+    const breakdown = requestBreakdown(this.view.totals, request, counter);
     const tokens = totalOf(breakdown);
     this.#learn(settings.readUsage(request.usage), counter);
     this.estimate = tokens;
-    this.#estimatedBy = this.current;
     this.usage = { ...counter.range(this.providerTokens(tokens)), breakdown };
     this.requestTokens = this.usage.tokens;
-    const limitsInputOnly = settings.limitsInputOnly(this.current.codec.format);
+    const limitsInputOnly = settings.limitsInputOnly(this.view.current.codec.format);
     this.answerTokens = limitsInputOnly ? 0 : (request.maxOutputTokens ?? 0);
-    this.fixedTokens = tokens - this.totals.tokens;
+    this.fixedTokens = tokens - this.view.totals.tokens;
   }
 
   /** Our count of the view converted to the provider's tokens, based on reported usage. */
   providerTokens(tokens: number): number {
-    const { counter } = this.current;
-    const least = leastTokens(tokens, this.totals.uncertain, counter);
+    const { counter } = this.view.current;
+    const least = leastTokens(tokens, this.view.totals.uncertain, counter);
     return Math.max(calibrated(tokens, this.state.calibration, counter.id), least);
   }
 
@@ -252,91 +167,16 @@ export class Session {
    * comparable.
    */
   #learn(reported: number | undefined, counter: TokenCounter): void {
-    const by = this.#estimatedBy;
-    if (reported === undefined || this.estimate === 0 || by?.counter.id !== counter.id) return;
+    if (reported === undefined || this.#sent?.by.counter.id !== counter.id) return;
+    const { estimated, by } = this.#sent;
     if (reported > by.settings.maxContextTokens) return;
-    const observation = { reported, estimated: this.estimate, counterId: counter.id };
+    const observation = { reported, estimated, counterId: counter.id };
     this.state = { ...this.state, calibration: observeUsage(this.state.calibration, observation) };
-  }
-
-  /** How the latest list is read and counted. */
-  get current(): SessionContext {
-    if (this.context === undefined) throw new Error("the session has seen no list yet");
-    return this.context;
   }
 
   /** The settings of the latest list's model. */
   get settings(): SessionSettings {
-    return this.current.settings;
-  }
-
-  /** The known list that this one begins with. */
-  #startOf(list: readonly unknown[]): KnownList | undefined {
-    const known = this.context && this.#lists.sameStart(list);
-    // A list that left its history can return to it, which only the whole list shows.
-    if (known !== undefined || this.context === undefined || this.leftBehind) return known;
-    return this.#lists.equalStart(list, this.context.codec);
-  }
-
-  /**
-   * Of a list that extends a known one, only the new messages are read; any other list is projected as a
-   * whole.
-   */
-  #show(list: readonly unknown[], known: KnownList | undefined, context: SessionContext): void {
-    if (known !== undefined && this.#append(list, known, context)) {
-      // A caller that continues our output does not return to the raw list.
-      if (known.isView) this.#lists.keep(known);
-      return;
-    }
-    const { codec, counter, summaryRole } = context;
-    const messages = this.#lists.decode(list, codec, codec.format === this.context?.codec.format);
-    const { kept, summary, log, asGiven, reset } = project(messages, this.state, context);
-    this.log = [...log];
-    this.asGiven = asGiven;
-    this.reset = reset;
-    this.leftBehind = reset;
-    const own = (message: Message): ViewEntry => unloggedEntry(message, false, context);
-    this.#setView(assemble(kept, summary, { summaryRole, format: codec.format }, own), counter);
-    this.#lists.keep({ natives: [...list], messages, isView: asGiven, decoded: true });
-  }
-
-  /** Adds the new messages of a known list; false if one of them is our own summary. */
-  #append(list: readonly unknown[], known: KnownList, context: SessionContext): boolean {
-    const added = list.slice(known.natives.length);
-    const messages = added.length === 0 ? [] : markSummaries(context.codec.decode(added, known.messages));
-    if (messages.some((message) => message.meta?.summaryVersion !== undefined)) return false;
-    this.asGiven = known.isView;
-    const hashOf = hashesOf(messages);
-    for (const [index, message] of messages.entries()) {
-      const entry = isPinned(message, context.policy)
-        ? unloggedEntry(message, true, context)
-        : appendEntry(this.log, message, hashOf(index, message), context);
-      this.#add(entry, context.counter);
-    }
-    this.#lists.append(added, messages);
-    return true;
-  }
-
-  #setView(entries: readonly ViewEntry[], counter: TokenCounter): void {
-    this.entries = [];
-    this.view = [];
-    this.totals = { tokens: 0, uncertain: 0, system: 0, developer: 0 };
-    this.bytes = 0;
-    this.images = 0;
-    for (const entry of entries) this.#add(entry, counter);
-  }
-
-  #add(entry: ViewEntry, counter: TokenCounter): void {
-    const { message, tokens } = entry;
-    const { role, meta } = message;
-    this.entries.push(entry);
-    this.view.push(message);
-    this.bytes += wireBytes(message);
-    this.images += imageCount(message);
-    this.totals.tokens += tokens;
-    this.totals.uncertain += counter.countUncertain(message);
-    const isSummary = meta?.summaryVersion !== undefined;
-    if (!isSummary && (role === "system" || role === "developer")) this.totals[role] += tokens;
+    return this.view.current.settings;
   }
 
   // ---- deciding
@@ -346,14 +186,19 @@ export class Session {
     const { policy, maxContextTokens } = this.settings;
     const { tokens, breakdown } = this.usage;
     const usagePct = tokens / maxContextTokens;
-    this.callsSince += 1;
+    this.#callsSince += 1;
     if (manual) return { triggered: true, reason: "manual", usagePct };
-    const { bytes, cacheCold, answerTokens } = this;
-    const messageTokens = breakdown.messages;
-    const messages = this.view.length;
-    const manyImages = this.images > this.mostImages();
-    const size = { tokens, messageTokens, messages, bytes, manyImages };
-    const measured = { ...size, maxContextTokens, cacheCold, answerTokens };
+    const { view, cacheCold, answerTokens } = this;
+    const measured = {
+      tokens,
+      messageTokens: breakdown.messages,
+      messages: view.messages.length,
+      bytes: view.bytes,
+      manyImages: view.images > this.mostImages(),
+      maxContextTokens,
+      cacheCold,
+      answerTokens,
+    };
     const reached = decideTrigger(measured, policy);
     const asked = this.requested !== undefined && !reached.triggered;
     const decision: TriggerDecision = asked ? { triggered: true, reason: "requested", usagePct } : reached;
@@ -362,7 +207,7 @@ export class Session {
     const since = {
       tokens,
       tokensAfter: step === 0 ? undefined : tokensAfter,
-      addedMessages: this.log.length - epochStart,
+      addedMessages: view.log.length - epochStart,
       undone,
       stall: this.stall,
       fixedTokens: this.fixedPart(),
@@ -379,7 +224,10 @@ export class Session {
 
   /** Tokens that no compaction removes: content sent in addition to the messages, and pinned messages. */
   fixedPart(): number {
-    return this.entries.reduce((total, entry) => total + (entry.pinned ? entry.tokens : 0), this.fixedTokens);
+    return this.view.entries.reduce(
+      (total, entry) => total + (entry.pinned ? entry.tokens : 0),
+      this.fixedTokens,
+    );
   }
 
   /** True if the request is over its budget and must not be sent. */
@@ -390,12 +238,12 @@ export class Session {
   /** True if the request can be sent unchanged: its tokens, bytes and images are within their limits. */
   fits(): boolean {
     const { maxRequestBytes } = this.settings.policy;
-    return !this.isOver() && this.bytes <= maxRequestBytes && this.images <= this.mostImages();
+    return !this.isOver() && this.view.bytes <= maxRequestBytes && this.view.images <= this.mostImages();
   }
 
   /** Maximum images of the request. */
   mostImages(): number {
-    return mostImages(this.current.codec.format, this.settings.maxContextTokens);
+    return mostImages(this.view.current.codec.format, this.settings.maxContextTokens);
   }
 
   /** Maximum tokens of the request. */
@@ -413,8 +261,8 @@ export class Session {
   /** The budget in our counter's tokens, based on reported usage. */
   budget(): number {
     const { estimate } = this;
-    const { counter } = this.current;
-    const least = leastTokens(estimate, this.totals.uncertain, counter);
+    const { counter } = this.view.current;
+    const least = leastTokens(estimate, this.view.totals.uncertain, counter);
     const leastShare = estimate === 0 ? 1 : least / estimate;
     const about = { counterId: counter.id, leastShare };
     return calibratedBudget(this.available(), this.state.calibration, about);
@@ -423,19 +271,15 @@ export class Session {
   // ---- the request for a compaction
 
   /** A compaction of the view. */
-  compactionRequest(
-    request: ManualRequest,
-    reason: TriggerReason,
-    maxSummaryTokens: number | undefined,
-  ): CompactionRequest {
-    const { policy, maxContextTokens, reasoningBound, summaryRole } = this.settings;
-    const { codec, counter, edit } = this.current;
+  compactionRequest(request: ManualRequest, reason: TriggerReason): CompactionRequest {
+    const { policy, maxContextTokens, maxSummaryTokens, reasoningBound, summaryRole } = this.settings;
+    const { codec, counter, edit } = this.view.current;
     const isManual = reason === "manual";
     const tenth = Math.max(256, Math.floor(maxContextTokens / 10));
     // With too many messages, filling up to the target would keep them.
     const target = reason === "max_messages" ? undefined : policy.targetContextTokens;
     return {
-      messages: this.view,
+      messages: this.view.messages,
       format: codec.format,
       counter,
       policy,
@@ -451,7 +295,7 @@ export class Session {
       lastSummaryVersion: this.state.summary?.version,
       reasoningBound,
       archiveId: edit.archiveId,
-      instructions: new Set(this.view.filter(isProjectInstructions)),
+      instructions: new Set(this.view.messages.filter(isProjectInstructions)),
       recalled: this.#recalled(),
       note: isManual ? request.note : this.requested || undefined,
       signal: request.signal,
@@ -461,12 +305,12 @@ export class Session {
 
   /** The conversation for a model that continues it; undefined if calls are open or the format is unknown. */
   #liveConversation({ system, tools, compact }: ManualRequest): LiveConversation | undefined {
-    const { codec } = this.current;
+    const { codec } = this.view.current;
     if (codec.neutral || codec.format === undefined) return undefined;
-    if (groupUnits(this.view).some((unit) => unit.open > 0)) return undefined;
+    if (groupUnits(this.view.messages).some((unit) => unit.open > 0)) return undefined;
     return {
-      prefix: { format: codec.format, messages: codec.encode(this.view), system, tools },
-      messages: this.view,
+      prefix: { format: codec.format, messages: codec.encode(this.view.messages), system, tools },
+      messages: this.view.messages,
       tokens: this.usage.tokens,
       compact,
     };
@@ -475,8 +319,8 @@ export class Session {
   /** Results of the recall tools since the newest compaction: the next one keeps them while there is room. */
   #recalled(): ReadonlySet<Message> {
     const since = this.activeState.epochStart ?? 0;
-    const recalls = callsOfTools(this.view, RECALL_TOOL_NAMES);
-    const found = this.entries.filter(
+    const recalls = callsOfTools(this.view.messages, RECALL_TOOL_NAMES);
+    const found = this.view.entries.filter(
       ({ at, message }) =>
         at !== undefined && at >= since && toolResults(message).length > 0 && recalls(message).length > 0,
     );
@@ -485,13 +329,35 @@ export class Session {
 
   // ---- after the decision
 
-  /** Counts the calls between compactions; returns true once, after three frequent ones in a row. */
-  noteInterval(): boolean {
-    this.#shortIntervals = this.callsSince <= SHORT_INTERVAL ? this.#shortIntervals + 1 : 0;
-    this.callsSince = 0;
-    if (this.#shortIntervals < 2 || this.#warnedOfFrequent) return false;
+  /** The model's own request for a compaction at the next call; `note` says what to preserve. */
+  requestCompaction(note: string): RequestedCompaction {
+    const triggerTokens = this.triggerTokens();
+    const tokens = this.requestTokens;
+    const large = tokens >= triggerTokens * MIN_REQUESTED_SHARE;
+    const waitCalls = large ? Math.max(0, MIN_REQUESTED_CALLS - this.#callsSince) : 0;
+    const accepted = large && waitCalls === 0;
+    if (accepted) this.requested = note;
+    return { accepted, tokens, triggerTokens, waitCalls };
+  }
+
+  /** The list to send. Usage that is reported later is about it, and not about one that was refused or aborted. */
+  send(given: readonly unknown[]): readonly unknown[] {
+    const { current, messages, asGiven } = this.view;
+    this.#sent = { estimated: this.estimate, by: current };
+    return asGiven ? given : current.codec.encode(messages);
+  }
+
+  /** Ends a wait and a request after a compaction; tells once that three in a row had few calls between them. */
+  succeed(report: CompactionReport): SessionEvent[] {
+    this.requested = undefined;
+    this.stall = undefined;
+    if (report.reason === "manual") return [];
+    this.#shortIntervals = this.#callsSince <= SHORT_INTERVAL ? this.#shortIntervals + 1 : 0;
+    this.#callsSince = 0;
+    if (this.#shortIntervals < 2 || this.#warnedOfFrequent) return [];
     this.#warnedOfFrequent = true;
-    return true;
+    const { policy, maxContextTokens: maxTokens } = this.settings;
+    return [{ kind: "compactsOften", report, policy, fixedTokens: this.fixedTokens, maxTokens }];
   }
 
   /** Counts a failed attempt; from the second consecutive one, the next waits for growth. */
@@ -501,32 +367,45 @@ export class Session {
     this.stall = { tokens: this.usage.tokens, attempts: (this.stall?.attempts ?? 0) + 1, reason };
   }
 
-  /** Applies the view of a compaction; raw list and output both map to it from now on. */
-  commit(state: SessionState, entries: readonly ViewEntry[]): void {
-    const { codec, counter } = this.current;
-    const messages = entries.map(({ message }) => message);
-    const natives = codec.encode(messages);
-    const view = withNatives(messages, natives, codec);
-    this.setState(state);
-    this.log = [...state.log];
-    this.#setView(
-      entries.map((entry, index) => ({ ...entry, message: view[index] as Message })),
-      counter,
+  /** What is to be told of a list that was read. */
+  noticesOfList(): SessionEvent[] {
+    const { model, maxContextTokens: maxTokens } = this.settings;
+    const changed: SessionEvent[] = this.view.reset ? [{ kind: "historyChanged" }] : [];
+    this.view.reset = false;
+    return [...changed, { kind: "estimate", model, count: this.usage, maxTokens }];
+  }
+
+  /** What is to be told of a decision against a compaction: once, that what must stay is over the trigger. */
+  noticesOfHeld(reason: TriggerReason): SessionEvent[] {
+    if (reason !== "fixed_over_trigger" || this.#warnedOfFixedPart) return [];
+    this.#warnedOfFixedPart = true;
+    const { maxContextTokens: maxTokens } = this.settings;
+    return [{ kind: "fixedOverTrigger", fixedTokens: this.fixedPart(), maxTokens }];
+  }
+
+  /** The error for a list over its budget from which nothing can be removed. */
+  tooLarge(): CompactError {
+    return new CompactError(
+      "InsufficientBudget",
+      `the request takes ${this.usage.tokens} tokens, but only ${this.available()} are available, and nothing of it can leave`,
+      { hint: "Shorten the newest messages, the system prompt or the tools, or raise the context limit." },
     );
-    this.asGiven = false;
-    this.leftBehind = false;
-    this.#lists.compacted(natives, view, codec);
+  }
+
+  /** Applies the view of a compaction. */
+  commit(state: SessionState, entries: readonly ViewEntry[]): void {
+    this.setState(state);
+    this.view.replace(entries, state.log);
   }
 
   /** Returns to an earlier state; the view is that of the next list. */
   goBack(state: SessionState): void {
     this.setState(state);
-    this.context = undefined;
-    this.leftBehind = false;
+    this.view.forget();
     this.stall = undefined;
     this.requested = undefined;
     this.estimate = 0;
-    this.#lists.keep();
+    this.#sent = undefined;
   }
 
   /** Sets the tokens of the view, in our counter. */
@@ -543,19 +422,19 @@ export class Session {
   /** True if this process knows something that the stored state lacks. */
   hasLearned(): boolean {
     const { log, calibration } = this.stored;
-    return this.log.length !== log.length || this.state.calibration !== calibration;
+    return this.view.log.length !== log.length || this.state.calibration !== calibration;
   }
 
   /** The state with its newest messages in the log, for a later process. */
   resumableState(): SessionState {
-    const log = [...this.log];
-    const kept = runAtOnce(keptMessages(this.entries, log, this.state.summary));
-    return { ...this.state, counter: this.current.counter.id, log, kept };
+    const log = [...this.view.log];
+    const kept = runAtOnce(keptMessages(this.view.entries, log, this.state.summary));
+    return { ...this.state, counter: this.view.current.counter.id, log, kept };
   }
 
   /** The state without its newest compaction, for `goBack`; undefined if there is nothing to undo. */
   withoutCompaction(): SessionState | undefined {
-    const now = this.context === undefined ? this.state : this.resumableState();
+    const now = this.view.context === undefined ? this.state : this.resumableState();
     return this.activeState.before && stateWithout(this.activeState.before, now);
   }
 }

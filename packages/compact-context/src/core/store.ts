@@ -1,19 +1,18 @@
 import {
   abortError,
   CompactError,
-  crc32Hex,
+  conflict,
   errorMessage,
   hasCode,
   isObject,
   type KeyedMutex,
   later,
-  openRecord,
-  sealRecord,
 } from "../errors.ts";
-import { type ArchiveStore, archiveFiles, conflict, sessionKey } from "./archive.ts";
+import { archiveFiles, crc32Hex, openRecord, sealRecord, sessionKey } from "../records.ts";
 import { contentHash, type Message, summaryOf } from "./message.ts";
 import { isPinned, type Policy } from "./policy.ts";
 import type { Environment, Fence, Leases, Redaction, StorageDriver } from "./ports.ts";
+import type { TranscriptStore } from "./report.ts";
 import { Session } from "./session.ts";
 import {
   emptyState,
@@ -23,7 +22,6 @@ import {
   type SessionState,
   type StoredSummary,
 } from "./view.ts";
-
 // The sessions of a manager: in memory while in use, with persisted state from which a later process resumes.
 
 /** Archive and session states of a manager, with short timeouts on storage calls. */
@@ -33,7 +31,7 @@ export interface Store extends StoreFace {
 }
 
 interface StoreFace {
-  readonly archive: ArchiveStore;
+  readonly archive: TranscriptStore;
   readonly archiveDriver: StorageDriver;
   readonly stateDriver: StorageDriver;
 }
@@ -180,7 +178,7 @@ export class Sessions {
     try {
       return await this.#read(sessionId, await this.#options.open());
     } catch (error) {
-      if (!hasCode(error, "StorageFailed") || !CompactError.isInstance(error)) throw error;
+      if (!hasCode(error, "StorageFailed")) throw error;
       const session = this.#live.get(sessionId) ?? new Session(sessionId);
       if (known === undefined || session !== known) session.unread = error;
       return this.#remember(session);
@@ -266,8 +264,8 @@ export class Sessions {
   async saveLearned(sessionId: string): Promise<void> {
     const session = this.#live.get(sessionId);
     // The list may return to the history of the stored state.
-    if (session?.context === undefined || session.unread !== undefined) return;
-    if (session.leftBehind || !session.hasLearned()) return;
+    if (session?.view.context === undefined || session.unread !== undefined) return;
+    if (session.view.leftBehind || !session.hasLearned()) return;
     const state = session.resumableState();
     try {
       session.storedVersion = await this.save(session, state);
@@ -417,7 +415,7 @@ interface Logged {
  */
 async function rebuildState(
   sessionId: string,
-  archive: ArchiveStore,
+  archive: TranscriptStore,
   policy: Pick<Policy, "rolesNeverPrune">,
 ): Promise<SessionState> {
   const log: Logged[] = [];
@@ -449,7 +447,7 @@ async function rebuildState(
 async function newestSummary(
   sessionId: string,
   step: number,
-  archive: ArchiveStore,
+  archive: TranscriptStore,
 ): Promise<StoredSummary | undefined> {
   const record = (await archive.readSummary(sessionId, step)) as Partial<StoredSummary> | undefined;
   if (typeof record?.version !== "number" || typeof record.text !== "string") return undefined;

@@ -16,8 +16,8 @@ import {
 } from "./message.ts";
 import { isPinned, type Policy } from "./policy.ts";
 import type { ListCodec, TokenCounter } from "./ports.ts";
+import { afterCompaction, type Calibration, emptyCalibration } from "./request.ts";
 import { isProjectInstructions } from "./units.ts";
-import { afterCompaction, type Calibration, emptyCalibration } from "./usage.ts";
 
 // The view is the list sent to the model: a projection of the raw list by the session's state. Hosts pass the
 // raw list each time, or our last output followed by new messages; both result in the same view.

@@ -1,13 +1,14 @@
-import { sessionKey } from "../core/archive.ts";
+import { archiveLine, readTranscriptText } from "../archive/transcript.ts";
 import type { Message } from "../core/message.ts";
+import { archiveId } from "../core/message.ts";
 import type { CompactionPlan } from "../core/plan.ts";
 import type { Claim, ClaimedItem, Outbox, OutboxItem, StorageDriver } from "../core/ports.ts";
 import type { BeforeCommit, QueuedWork } from "../core/run.ts";
 import type { Session } from "../core/session.ts";
 import { loadState } from "../core/store.ts";
-import { archiveId, archiveLine, readTranscriptText } from "../core/transcript.ts";
 import { inConversation } from "../core/view.ts";
-import { CompactError, errorMessage, later, sha256Hex } from "../errors.ts";
+import { CompactError, errorMessage, later } from "../errors.ts";
+import { sessionKey, sha256Hex } from "../records.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 
 // Handling of the messages that a compaction discards: they are shown to the `beforeCompaction` hook, and
@@ -124,7 +125,7 @@ export class MemoryFlushing implements BeforeCommit {
     if (beforeCompaction === undefined || !leaves) return;
     await within(beforeCompactionWaitMs, async (signal) => {
       try {
-        await beforeCompaction([...session.view], { sessionId: session.id, discarded, signal });
+        await beforeCompaction([...session.view.messages], { sessionId: session.id, discarded, signal });
       } catch (error) {
         this.#context.warn(`what was to come before a compaction failed: ${errorMessage(error)}`);
       }
@@ -354,13 +355,13 @@ type Header = Omit<FlushItem, "messages">;
  * cleared or truncated earlier have already left, and an earlier summary was never a message of the session.
  */
 function discardedMessages(session: Session, plan: CompactionPlan): Message[] {
-  const leaving = session.entries.filter(({ message, edit }, index) => {
+  const leaving = session.view.entries.filter(({ message, edit }, index) => {
     const leaves = (plan.entries[index]?.action ?? "keep") !== "keep";
     const left = edit?.clear === true || edit?.elideTo !== undefined || edit?.resultsTo !== undefined;
     return leaves && !left && message.meta?.summaryVersion === undefined;
   });
   const gone = new Set(leaving);
-  return inConversation(session.entries, session.activeState.summary)
+  return inConversation(session.view.entries, session.activeState.summary)
     .filter((entry) => gone.has(entry))
     .map(({ message }) => message);
 }

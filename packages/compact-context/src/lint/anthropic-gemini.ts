@@ -1,5 +1,6 @@
 import { copyWith, type ImageSize, imageSize, objectOf } from "../codecs/native.ts";
 import { carriesCompaction } from "../core/message.ts";
+import { MOST_IMAGES, MOST_IMAGES_OF_SMALL, mostImages, SMALL_WINDOW } from "../core/policy.ts";
 import { isObject } from "../errors.ts";
 import { type Cell, type Entry, isBlankText, isSystem, type ReadList, typeOf } from "./entries.ts";
 import { openAt } from "./generic.ts";
@@ -33,7 +34,6 @@ const VISION = 'Claude: "Vision", image limits';
 /** Cache breakpoints per request. */
 const MOST_CACHE_MARKS = 4;
 
-const MOST_IMAGES = 100;
 /** Number of images removed at once. */
 const IMAGES_AT_ONCE = 20;
 /** Maximum pixels of the longer side. */
@@ -184,13 +184,14 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(
     },
     {
       id: "anthropic/image-count",
-      explanation: `A request has at most ${MOST_IMAGES} images.`,
+      explanation: `A request has at most ${MOST_IMAGES_OF_SMALL} images, ${MOST_IMAGES} with a window over ${SMALL_WINDOW} tokens.`,
       link: VISION,
       mend: `Text stands in the place of the oldest, ${IMAGES_AT_ONCE} at once, so that the prompt cache does not break at each new one.`,
-      check: (list, { imagesStay }) => {
+      check: (list, { imagesStay, maxContextTokens = 0 }) => {
         if (imagesStay) return [];
         const images = imagesIn(list);
-        const surplus = Math.ceil(Math.max(0, images.length - MOST_IMAGES) / IMAGES_AT_ONCE) * IMAGES_AT_ONCE;
+        const over = Math.max(0, images.length - mostImages(list.format, maxContextTokens));
+        const surplus = Math.ceil(over / IMAGES_AT_ONCE) * IMAGES_AT_ONCE;
         return images.slice(0, surplus).map((image) => leftOut(image));
       },
     },

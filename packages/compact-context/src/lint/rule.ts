@@ -26,6 +26,8 @@ export interface Violation {
 export interface LintOptions {
   /** The model that receives the list; sealed reasoning of other models is then reported. */
   readonly model?: string;
+  /** That model's window in tokens: a large one takes more images. Default: a small one. */
+  readonly maxContextTokens?: number;
   /**
    * Applies the rules of strict chat templates: alternating roles, one system message first, a user message.
    */

@@ -571,6 +571,16 @@ const CASES: readonly Case[] = [
     ),
   },
   {
+    rule: "anthropic/image-count",
+    format: "anthropic",
+    options: { maxContextTokens: 1_000_000 },
+    list: Array.from({ length: 601 }, () => shown(image(800, 600))),
+    at: Array.from({ length: 20 }, (_, index) => `messages[${index}].content[0]`),
+    mended: Array.from({ length: 601 }, (_, index) =>
+      shown(index < 20 ? leftOut("there were too many") : image(800, 600)),
+    ),
+  },
+  {
     rule: "anthropic/results-first",
     format: "anthropic",
     list: [ask, calls("a"), { role: "user", content: [{ type: "text", text: "x" }, toolResult("a")] }],
@@ -969,6 +979,13 @@ it("calls are looked for and mended wherever their format keeps them", () => {
   }
   const named = { type: "function_call", call_id: "c1", name: "read", arguments: "{}" };
   expect(lint([ask, { ...said, content: [named] }, result], "langchain")).toEqual([]);
+});
+
+it("an answered legacy call beside others keeps its result", () => {
+  const both = { ...chatCalls("c1"), function_call: { name: "write", arguments: "{}" } };
+  const list = [ask, both, chatResult("c1"), { role: "function", name: "write", content: "ok" }, said];
+  expect(lint(list, "openai-chat")).toEqual([]);
+  expect(repair(list, "openai-chat").messages).toEqual(list);
 });
 
 it("every rule has a case that breaks it", () => {

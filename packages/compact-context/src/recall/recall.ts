@@ -1,7 +1,7 @@
+import type { ArchivedMessage, ArchiveProblem } from "../archive/transcript.ts";
 import { codecFor } from "../codecs/formats.ts";
 import { argumentsText, type Format, type Message, type Part, resultText } from "../core/message.ts";
-import type { ArchivedMessage, ArchiveProblem } from "../core/transcript.ts";
-import { CompactError, requireOptions } from "../errors.ts";
+import { CompactError, characterStart, requireOptions } from "../errors.ts";
 import type { Archive, FoundMessage, SearchHit } from "../search/archive.ts";
 import { o200kBase } from "../tokens/encodings/o200k-base.ts";
 
@@ -247,9 +247,6 @@ export function within(text: string, maxTokens: number, countText: (text: string
 
 function cut(text: string, characters: number): string {
   if (text.length <= characters) return text;
-  const end = Math.max(1, characters);
-  const code = text.charCodeAt(end);
-  const splits = code >= 0xdc00 && code <= 0xdfff;
-  if (!splits) return text.slice(0, end);
-  return text.slice(0, end > 1 ? end - 1 : end + 1);
+  // A pair at the start stays whole.
+  return text.slice(0, characterStart(text, Math.max(1, characters)) || 2);
 }

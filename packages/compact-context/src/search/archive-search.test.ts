@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Message, wrapSummary } from "../core/message.ts";
+import { archiveId, type Message, wrapSummary } from "../core/message.ts";
 import type { StorageDriver } from "../core/ports.ts";
-import { archiveId } from "../core/transcript.ts";
 import { CompactError } from "../errors.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { archiveLine } from "../archive/transcript.ts";
 import type { Message, Part } from "../core/message.ts";
+import { archiveId } from "../core/message.ts";
 import type { StorageDriver } from "../core/ports.ts";
-import { archiveId, archiveLine } from "../core/transcript.ts";
 import { CompactError } from "../errors.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";

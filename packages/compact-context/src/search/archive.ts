@@ -1,14 +1,9 @@
-import {
-  type ArchiveStore,
-  createArchiveStore,
-  readSessionId,
-  type SessionOwner,
-  sessionKey,
-} from "../core/archive.ts";
+import { type ArchiveStore, createArchiveStore, readSessionId } from "../archive/store.ts";
+import type { ArchivedMessage } from "../archive/transcript.ts";
 import type { Role } from "../core/message.ts";
 import type { Redaction, StorageDriver } from "../core/ports.ts";
-import type { ArchivedMessage } from "../core/transcript.ts";
 import { CompactError, requireOptions } from "../errors.ts";
+import { type SessionOwner, sessionKey } from "../records.ts";
 import {
   type Deleted,
   deleteOwner,

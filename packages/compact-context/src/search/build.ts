@@ -1,5 +1,5 @@
+import type { ArchivedMessage } from "../archive/transcript.ts";
 import type { Message } from "../core/message.ts";
-import type { ArchivedMessage } from "../core/transcript.ts";
 import {
   eachPosting,
   type IndexedMessage,

@@ -1,13 +1,6 @@
-import {
-  archiveFiles,
-  conflict,
-  keysOf,
-  ownerFolder,
-  type SessionOwner,
-  sessionOfKey,
-} from "../core/archive.ts";
 import type { StorageDriver, StoredEntry } from "../core/ports.ts";
-import { CompactError, createLruMap, platform, sha256Hex } from "../errors.ts";
+import { CompactError, conflict, createLruMap, hasCode, platform } from "../errors.ts";
+import { archiveFiles, keysOf, ownerFolder, type SessionOwner, sessionOfKey, sha256Hex } from "../records.ts";
 
 // Deletion and expiry. A deletion leaves a tombstone: a hashed key that contains nothing of the deleted data.
 // It makes the storage refuse a worker that still holds a deleted session; concurrent writes are undone.
@@ -211,7 +204,7 @@ export async function deleteOwner(
       // The owner's tombstone covers each session.
       values += (await deleteSession(driver, session, { expired: true })) ?? 0;
     } catch (error) {
-      if (!CompactError.isInstance(error) || error.code !== "Conflict") throw error;
+      if (!hasCode(error, "Conflict")) throw error;
       busy = session;
     }
   }
@@ -300,7 +293,7 @@ async function expire(drivers: readonly StorageDriver[], session: string, seen: 
     }
     return true;
   } catch (error) {
-    if (CompactError.isInstance(error) && error.code === "Conflict") return false;
+    if (hasCode(error, "Conflict")) return false;
     throw error;
   }
 }

@@ -1,6 +1,7 @@
-import { hasOwner, keysOf, readTranscriptKey, unlessDamaged } from "../core/archive.ts";
+import { unlessDamaged } from "../archive/store.ts";
 import type { StorageDriver } from "../core/ports.ts";
 import { createKeyedMutex } from "../errors.ts";
+import { hasOwner, keysOf, readTranscriptKey } from "../records.ts";
 import type { BlockPlace, PlacedSegment, StoredText } from "./build.ts";
 import {
   emptyIndex,

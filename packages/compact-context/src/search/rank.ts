@@ -1,4 +1,4 @@
-import { characterStart } from "../core/message.ts";
+import { characterStart } from "../errors.ts";
 import type { PlacedSegment } from "./build.ts";
 import type { Segment } from "./segment.ts";
 import { type Query, wordTerm } from "./words.ts";

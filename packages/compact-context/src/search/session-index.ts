@@ -1,5 +1,3 @@
-import { archiveFiles } from "../core/archive.ts";
-import type { StorageDriver } from "../core/ports.ts";
 import {
   type ArchivedMessage,
   type ArchiveProblem,
@@ -8,8 +6,10 @@ import {
   linesOf,
   readArchiveLine,
   readLineHead,
-} from "../core/transcript.ts";
-import { CompactError, crc32Hex } from "../errors.ts";
+} from "../archive/transcript.ts";
+import type { StorageDriver } from "../core/ports.ts";
+import { hasCode } from "../errors.ts";
+import { archiveFiles, crc32Hex } from "../records.ts";
 import {
   addOnce,
   type BlockPlace,
@@ -159,7 +159,7 @@ export async function saveIndex(
     await dropUnused(driver, index, before);
     return { ...index, version };
   } catch (error) {
-    if (CompactError.isInstance(error) && error.code === "Conflict") return undefined;
+    if (hasCode(error, "Conflict")) return undefined;
     throw error;
   }
 }

@@ -1,5 +1,6 @@
-import { archiveFiles, keysOf, unlessOvertaken } from "../core/archive.ts";
 import type { ClaimedItem, ItemName, Outbox, StorageDriver } from "../core/ports.ts";
+import { unlessOvertaken } from "../errors.ts";
+import { archiveFiles, keysOf } from "../records.ts";
 
 const ROOT = "~outbox/";
 const BODY = ".jsonl";

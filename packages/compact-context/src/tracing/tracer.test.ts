@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ArchiveStore } from "../core/archive.ts";
+import type { ArchiveStore } from "../archive/store.ts";
 import type { CompactEvent, EventRecorder, Exporter } from "../core/report.ts";
 import { escapeControl } from "../errors.ts";
 import { ArchivingRecorder, createTracer, type Tracer } from "./tracer.ts";

@@ -1,4 +1,4 @@
-import type { ArchiveStore } from "../core/archive.ts";
+import type { ArchiveStore } from "../archive/store.ts";
 import { FALLBACK } from "../core/ports.ts";
 import {
   type Announce,

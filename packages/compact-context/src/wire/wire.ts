@@ -1,6 +1,6 @@
 import type { CompactByProvider } from "../core/ports.ts";
 import type { CompactionReport } from "../core/report.ts";
-import type { ManualRequest } from "../core/usage.ts";
+import type { ManualRequest } from "../core/request.ts";
 import { CompactError, createLruMap, errorMessage, hasCode, type LruMap, requireOptions } from "../errors.ts";
 import {
   createHostCompaction,

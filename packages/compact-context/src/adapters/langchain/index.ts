@@ -1,7 +1,7 @@
 import { decode } from "../../codecs/formats.ts";
 import { contentHash } from "../../core/message.ts";
 import type { TextModel, TextModelAnswer, TextModelRequest } from "../../core/ports.ts";
-import type { PreflightRequest } from "../../core/usage.ts";
+import type { PreflightRequest } from "../../core/request.ts";
 import { CompactError, createLruMap, defined, requireOptions } from "../../errors.ts";
 import {
   createHostPreflight,

@@ -1,5 +1,5 @@
 import type { CompactEvent, Exporter, HostSpan, Place } from "../../core/report.ts";
-import type { PreflightRequest } from "../../core/usage.ts";
+import type { PreflightRequest } from "../../core/request.ts";
 import { CompactError, createKeyedMutex, createLruMap, requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { objectOf, positiveOf } from "../../providers/request.ts";

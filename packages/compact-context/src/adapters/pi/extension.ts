@@ -4,7 +4,7 @@ import { decode } from "../../codecs/formats.ts";
 import type { CompactConfigInput } from "../../config/settings.ts";
 import type { SummarizeOptions, Summarizer, Summary } from "../../core/ports.ts";
 import type { ManagerState } from "../../core/report.ts";
-import type { PreflightRequest } from "../../core/usage.ts";
+import type { PreflightRequest } from "../../core/request.ts";
 import { CompactManager } from "../../create-manager.ts";
 import { errorMessage } from "../../errors.ts";
 import { createHostPreflight, type HostOptions, type HostPreflight } from "../../host.ts";

@@ -1,8 +1,7 @@
 import { constants } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { conflict } from "../../core/archive.ts";
 import type { ListOptions, StorageDriver } from "../../core/ports.ts";
-import { hasCode, requireOptions, requireText } from "../../errors.ts";
+import { conflict, hasCode, requireOptions, requireText } from "../../errors.ts";
 import { checkedDriver, isKey } from "../keys.ts";
 import {
   appendDurably,

@@ -3,9 +3,8 @@ import { createHash, type Hash } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, link, lstat, open, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { conflict } from "../../core/archive.ts";
 import type { StoredValue } from "../../core/ports.ts";
-import { CompactError } from "../../errors.ts";
+import { CompactError, conflict } from "../../errors.ts";
 import {
   entriesOf,
   FolderVanished,

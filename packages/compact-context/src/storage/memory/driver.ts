@@ -1,6 +1,5 @@
-import { conflict } from "../../core/archive.ts";
 import type { StorageDriver, StoredValue } from "../../core/ports.ts";
-import { platform, refuseAborted } from "../../errors.ts";
+import { characterStart, conflict, platform, refuseAborted } from "../../errors.ts";
 import { checkedDriver } from "../keys.ts";
 
 /** Keeps values in memory, for tests and hosts without a disk; lost when the process ends. */
@@ -62,9 +61,7 @@ const PIECE = 65_536;
 /** Cuts without splitting surrogate pairs. */
 function* pieces(text: string): Generator<string> {
   for (let start = 0; start < text.length; ) {
-    let end = Math.min(start + PIECE, text.length);
-    const last = text.charCodeAt(end - 1);
-    if (last >= 0xd800 && last <= 0xdbff) end += 1;
+    const end = characterStart(text, Math.min(start + PIECE, text.length));
     yield text.slice(start, end);
     start = end;
   }

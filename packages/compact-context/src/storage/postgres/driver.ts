@@ -1,4 +1,3 @@
-import { conflict } from "../../core/archive.ts";
 import type {
   ClaimedItem,
   Leases,
@@ -9,7 +8,7 @@ import type {
   StoredEntry,
   StoredValue,
 } from "../../core/ports.ts";
-import { CompactError, once, requireOptions } from "../../errors.ts";
+import { CompactError, conflict, once, requireOptions } from "../../errors.ts";
 import { checkedDriver } from "../keys.ts";
 import {
   createDatabase,

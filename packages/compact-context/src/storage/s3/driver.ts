@@ -1,6 +1,5 @@
-import { conflict } from "../../core/archive.ts";
 import type { StorageDriver, StoredValue } from "../../core/ports.ts";
-import { CompactError, hasCode, requireOptions, requireText } from "../../errors.ts";
+import { CompactError, conflict, hasCode, requireOptions, requireText } from "../../errors.ts";
 import { checkedDriver, isKey } from "../keys.ts";
 import {
   Bucket,

@@ -1,6 +1,6 @@
-import { requireText } from "../../errors.ts";
-import { byteKinds, END_BYTE } from "./characters.ts";
+import { characterStart, requireText } from "../../errors.ts";
 import { createMergeCounter, type MergeCounter } from "./merge.ts";
+import { END_BYTE, type Splitter } from "./split.ts";
 import {
   hashMedium,
   hashShort,
@@ -22,62 +22,6 @@ export interface Encoding {
    * throws an Error if that is missing or corrupt.
    */
   count(text: string): number;
-}
-
-/**
- * Splits UTF-8 text of `length` bytes, followed by END_BYTE, into pieces; writes their ends and returns their
- * number.
- */
-export type Splitter = (text: Uint8Array, length: number, ends: Int32Array) => number;
-
-/** The end of the piece that starts at `at`. */
-type PieceEnd = (text: Uint8Array, at: number) => number;
-
-// Not exported: the engine inlines only a module's own constants, and the loop below is the hot path.
-const KIND_BITS = 4;
-const STATE_BITS = 5;
-const FOUND_SHIFT = STATE_BITS + 1;
-
-/** Table index of the step for a kind of character in a state. */
-export function stepIndex(state: number, kind: number): number {
-  return (state << KIND_BITS) | kind;
-}
-
-/** A step to `state`, before which `found` pieces end (-1 to 2), the first of them `back` (0 or 1) bytes earlier. */
-export function packStep(state: number, found: number, back: number): number {
-  return state | (back << STATE_BITS) | ((found + 1) << FOUND_SHIFT);
-}
-
-/**
- * Reads ASCII with an automaton that starts in state 0, and passes pieces that lead back to it to `pieceEnd`.
- * Writing an end at every byte and counting only the true ones avoids a branch per piece; a misprediction
- * costs more than reading the piece.
- */
-export function createSplitter(makeSteps: () => Uint16Array, pieceEnd: PieceEnd): Splitter {
-  let tables: { readonly steps: Uint16Array; readonly kinds: Uint8Array } | undefined;
-
-  return (text, length, ends) => {
-    tables ??= { steps: makeSteps(), kinds: byteKinds() };
-    const { steps, kinds } = tables;
-    let pieces = 0;
-    let at = 0;
-    for (;;) {
-      let state = 0;
-      do {
-        const step = steps[(state << KIND_BITS) | (kinds[text[at] as number] as number)] as number;
-        ends[pieces] = at - ((step >> STATE_BITS) & 1);
-        ends[pieces + 1] = at;
-        pieces += (step >> FOUND_SHIFT) - 1;
-        state = step & ((1 << STATE_BITS) - 1);
-        at += 1;
-      } while (state !== 0);
-      const start = pieces === 0 ? 0 : (ends[pieces - 1] as number);
-      if (start >= length) return pieces;
-      at = pieceEnd(text, start);
-      ends[pieces] = at;
-      pieces += 1;
-    }
-  };
 }
 
 // UTF-16 units read at a time: text, piece ends and the hot part of the tables then fit the CPU cache.
@@ -119,9 +63,7 @@ function settledPieces(ends: Int32Array, pieces: number, length: number, more: b
 
 /** End of the next window; never splits a surrogate pair. */
 function windowEnd(text: string, at: number, window: number): number {
-  const end = at + window;
-  if (end >= text.length) return text.length;
-  return (text.charCodeAt(end - 1) & 0xfc00) === 0xd800 ? end - 1 : end;
+  return characterStart(text, Math.min(at + window, text.length));
 }
 
 /** An encoding that loads its vocabulary on the first count. */

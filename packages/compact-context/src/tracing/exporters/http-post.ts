@@ -1,4 +1,4 @@
-import { eventLine } from "../../core/archive.ts";
+import { eventLine } from "../../archive/store.ts";
 import type { CompactEvent, Exporter } from "../../core/report.ts";
 import { CompactError, escapeControl, requireOptions } from "../../errors.ts";
 

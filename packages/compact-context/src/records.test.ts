@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { sha256Hex } from "../errors.ts";
-import { createRedactor } from "../redaction/redactor.ts";
-import { deleteSession } from "../search/deletion.ts";
-import { isKey } from "../storage/keys.ts";
-import { createMemoryDriver } from "../storage/memory/driver.ts";
-import { createDriverOutbox } from "../storage/outbox.ts";
-import { archiveFiles, createArchiveStore, ownedSession, sessionKey } from "./archive.ts";
+import { createArchiveStore } from "./archive/store.ts";
+import { archiveFiles, crc32Hex, ownedSession, sessionKey, sha256Hex } from "./records.ts";
+import { createRedactor } from "./redaction/redactor.ts";
+import { deleteSession } from "./search/deletion.ts";
+import { isKey } from "./storage/keys.ts";
+import { createMemoryDriver } from "./storage/memory/driver.ts";
+import { createDriverOutbox } from "./storage/outbox.ts";
 
 const odd = [
-  "../../x",
+  "./../x",
   "..",
   ".",
   ".hidden",
@@ -148,7 +148,7 @@ describe("the folder of a session that belongs to somebody", () => {
 
   it("cannot be reached by an id that a user chose", () => {
     const owner = { tenant: "acme" };
-    for (const id of ["~t/other/chat-1", "../other/chat-1", "~u/max/chat-1", "%2e%2e"]) {
+    for (const id of ["~t/other/chat-1", "./other/chat-1", "~u/max/chat-1", "%2e%2e"]) {
       expect(sessionKey(ownedSession(id, owner))).toMatch(/^~t\/acme\/[^/]+$/);
     }
     expect(sessionKey("~t/%61cme/chat-1")).not.toBe(sessionKey(ownedSession("chat-1", owner)));
@@ -171,4 +171,9 @@ describe("the folder of a session that belongs to somebody", () => {
     await outbox.remove({ session: folder, id: "001-x" });
     expect(await driver.list("~outbox/")).toEqual([]);
   });
+});
+
+it("gives the check value of the standard", () => {
+  expect(crc32Hex("123456789")).toBe("cbf43926");
+  expect(crc32Hex("")).toBe("00000000");
 });

@@ -1,4 +1,4 @@
-import { refuseUnknown, requireOptions } from "../errors.ts";
+import { refuseUnknown, requireOptions, type Steps } from "../errors.ts";
 import type { Format, LiveSummary, Message } from "./message.ts";
 import type { Policy, TriggerReason } from "./policy.ts";
 import type {
@@ -9,8 +9,8 @@ import type {
   TokenBreakdown,
   TokenCounter,
 } from "./ports.ts";
-
-// Cost of a request: content sent in addition to the messages, the limits, and calibration by reported usage.
+// What a call asks for, the settings that it runs under, what its request costs by our count and by what the provider
+// reported, and the request for a compaction.
 
 /** What a call sends in addition to its messages. */
 export interface PreflightRequest {
@@ -78,6 +78,8 @@ export interface SessionSettings {
   readonly policy: Policy;
   readonly summaryRole: "assistant" | "user" | "system";
   readonly maxContextTokens: number;
+  /** Maximum tokens of a summary. Default: a tenth of the window, at most 8,192. */
+  readonly maxSummaryTokens: number | undefined;
   /** The model's name, for events. */
   readonly model: string | undefined;
   /** The model accepts signed reasoning only after an unchanged prefix. */
@@ -89,6 +91,35 @@ export interface SessionSettings {
   readUsage(usage: unknown): number | undefined;
   /** True if the window limits the input alone, so that the answer takes nothing from it. */
   limitsInputOnly(format: ListCodec["format"]): boolean;
+}
+
+type MalformationKind =
+  | "orphan result"
+  | "unanswered call"
+  | "duplicate result"
+  | "duplicate call"
+  | "duplicate id"
+  | "unknown role";
+
+export interface Malformation {
+  readonly kind: MalformationKind;
+  readonly index: number;
+  readonly explanation: string;
+}
+
+/** Checks the lists of sessions before they are read. */
+export interface ListCheck {
+  /** The list to read: repaired if requested, else the same list. */
+  prepare<T>(
+    sessionId: string,
+    list: readonly T[],
+    request: Pick<PreflightRequest, "format" | "repair">,
+  ): Promise<readonly T[]>;
+  /** Completes pending checks. */
+  lintWaiting(): Promise<void>;
+  /** Finds malformations that no provider accepts. */
+  findFaults(messages: readonly Message[]): Steps<readonly Malformation[]>;
+  forget(sessionId: string): void;
 }
 
 /** A list to compact with its counter and limits: the input of planning, applying and reporting. */
@@ -310,3 +341,5 @@ export function calibratedBudget(
   const ratio = Math.max(runningRatio(learned), leastShare);
   return Math.max(1, Math.floor((budget - learned.offset) / ratio));
 }
+
+// ---- events

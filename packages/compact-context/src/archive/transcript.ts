@@ -1,11 +1,20 @@
-import { CompactError, crc32Hex, isObject } from "../errors.ts";
-import { contentHash, type Format, type Message, type MessageMeta, type Part, type Role } from "./message.ts";
-import type { Redaction } from "./ports.ts";
+import {
+  archiveId,
+  type Format,
+  type Message,
+  type MessageMeta,
+  type Part,
+  type Role,
+} from "../core/message.ts";
+import type { Redaction } from "../core/ports.ts";
+import { CompactError, isObject } from "../errors.ts";
+import { crc32Hex } from "../records.ts";
 
 // A transcript: one line with a checksum per message. A message in an earlier transcript is referenced by its
 // place there, so that each original is stored once. Everything is redacted before it is written.
 
-type Redact = Pick<Redaction, "redactText" | "redactValue">;
+/** What the archive needs of redaction. */
+export type Redact = Pick<Redaction, "redactText" | "redactValue">;
 
 /** An archived message, redacted. */
 export interface ArchivedMessage {
@@ -49,13 +58,7 @@ interface LineContent extends LineHead {
 // JSON.stringify overflows the stack at about 4,100 levels on an empty stack: this leaves room for a full
 // one.
 const MAX_DEPTH = 400;
-const ID_LENGTH = 10;
 const CHECKSUM = /,"c":"([0-9a-f]{8})"\}$/;
-
-/** Ten base-36 characters derived from role and content. */
-export function archiveId(message: Message): string {
-  return hashOf(message).padStart(ID_LENGTH, "0").slice(-ID_LENGTH);
-}
 
 /**
  * One line of a transcript, including the newline; `n` of `of`, both from 1. Throws `InvalidArgument` for
@@ -278,19 +281,10 @@ function isTooDeep(value: unknown): boolean {
   return false;
 }
 
-function hashOf(message: Message): string {
-  try {
-    return contentHash(message);
-  } catch {
-    // Arguments that are too deep or not JSON: the id identifies the message instead.
-    return contentHash({ role: message.role, parts: [{ type: "text", text: message.id }] });
-  }
-}
-
 // ---- reading a transcript
 
 /** A line of a stored value, from 1. */
-export interface StoredLine {
+interface StoredLine {
   readonly line: number;
   readonly text: string;
   /** Why this is the last line and not a whole one. */
@@ -354,7 +348,7 @@ export function readTranscriptText(text: string): ArchivedTranscript {
 }
 
 /** A line whose message is stored in an earlier transcript. */
-export interface ArchiveReference {
+interface ArchiveReference {
   /** The number of the line, from 1. */
   readonly line: number;
   readonly head: LineHead & { readonly at: ArchivePlace };
