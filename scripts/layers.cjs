@@ -7,7 +7,6 @@ const command = "packages/compact-context-cli/src";
  */
 const layers = [
   ["errors.ts"],
-  ["records.ts"],
   ["core"],
   ["codecs", "redaction", "storage", "archive"],
   ["tokens", "lint", "config", "flush", "search", "tracing"],
@@ -35,7 +34,6 @@ const placeOf = (name) => ofCommand[name] ?? `${library}/${name}`;
 /** Folders that run in a browser as well as in Node. */
 const portable = [
   "errors.ts",
-  "records.ts",
   "core",
   "archive",
   "codecs",

@@ -18,7 +18,7 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Message } from "../../packages/compact-context/src/core/message.ts";
 import { loadState } from "../../packages/compact-context/src/core/store.ts";
-import { sessionKey } from "../../packages/compact-context/src/records.ts";
+import { sessionKey } from "../../packages/compact-context/src/core/records.ts";
 import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
 import { createArchive } from "../../packages/compact-context/src/search/archive.ts";
 import { createFsDriver } from "../../packages/compact-context/src/storage/fs/driver.ts";

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { sessionKey } from "../../packages/compact-context/src/records.ts";
+import { sessionKey } from "../../packages/compact-context/src/core/records.ts";
 import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
 import { createArchive } from "../../packages/compact-context/src/search/archive.ts";
 import {

@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { S3Client } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { StorageDriver } from "../../packages/compact-context/src/core/ports.ts";
-import { keysOf } from "../../packages/compact-context/src/records.ts";
+import { keysOf } from "../../packages/compact-context/src/core/records.ts";
 import { createFsDriver } from "../../packages/compact-context/src/storage/fs/driver.ts";
 import { createPostgresDriver } from "../../packages/compact-context/src/storage/postgres/driver.ts";
 import { createS3Driver } from "../../packages/compact-context/src/storage/s3/driver.ts";

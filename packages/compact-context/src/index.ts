@@ -23,6 +23,7 @@ export type {
   TextModelAnswer,
   TextModelRequest,
 } from "./core/ports.ts";
+export { ownedSession } from "./core/records.ts";
 export type {
   CompactEvent,
   CompactionNotice,
@@ -39,7 +40,6 @@ export { CompactError, type CompactErrorCode } from "./errors.ts";
 export type { BeforeCompaction, MemoryFlushHook } from "./flush/flush.ts";
 export { lint, repair, type Violation } from "./lint/index.ts";
 export type { Recall } from "./recall/recall.ts";
-export { ownedSession } from "./records.ts";
 export {
   type SummarizeMessagesOptions,
   summarizeMessages,

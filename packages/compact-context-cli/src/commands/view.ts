@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { loadState } from "compact-context/internal/core/store";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
-import { sessionKey } from "compact-context/internal/records";
+import { sessionKey } from "compact-context/internal/core/records";
 import type { Archive } from "compact-context/internal/search/archive";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { driverOf, openArchive } from "../archive.ts";

@@ -1,7 +1,5 @@
 import { archiveId, type Message } from "../core/message.ts";
 import type { StorageDriver } from "../core/ports.ts";
-import type { ArchiveReceipt, CompactEvent, TranscriptStore } from "../core/report.ts";
-import { CompactError, hasCode, unlessOvertaken } from "../errors.ts";
 import {
   archiveFiles,
   hasOwner,
@@ -13,7 +11,9 @@ import {
   type SessionOwner,
   sealRecord,
   sessionKey,
-} from "../records.ts";
+} from "../core/records.ts";
+import type { ArchiveReceipt, CompactEvent, TranscriptStore } from "../core/report.ts";
+import { CompactError, hasCode, unlessOvertaken } from "../errors.ts";
 import {
   type ArchivedTranscript,
   type ArchiveEntry,

@@ -7,8 +7,8 @@ import {
   type Role,
 } from "../core/message.ts";
 import type { Redaction } from "../core/ports.ts";
+import { crc32Hex } from "../core/records.ts";
 import { CompactError, isObject } from "../errors.ts";
-import { crc32Hex } from "../records.ts";
 
 // A transcript: one line with a checksum per message. A message in an earlier transcript is referenced by its
 // place there, so that each original is stored once. Everything is redacted before it is written.

@@ -3,11 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { CompactManager } from "../create-manager.ts";
-import { crc32Hex, sealRecord } from "../records.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { createArchive } from "../search/archive.ts";
 import { createFsDriver } from "../storage/fs/driver.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
+import { crc32Hex, sealRecord } from "./records.ts";
 import { loadState, readState, writeState } from "./store.ts";
 import { emptyState, type SessionState } from "./view.ts";
 

@@ -8,10 +8,10 @@ import {
   type KeyedMutex,
   later,
 } from "../errors.ts";
-import { archiveFiles, crc32Hex, openRecord, sealRecord, sessionKey } from "../records.ts";
 import { contentHash, type Message, summaryOf } from "./message.ts";
 import { isPinned, type Policy } from "./policy.ts";
 import type { Environment, Fence, Leases, Redaction, StorageDriver } from "./ports.ts";
+import { archiveFiles, crc32Hex, openRecord, sealRecord, sessionKey } from "./records.ts";
 import type { TranscriptStore } from "./report.ts";
 import { Session } from "./session.ts";
 import {

@@ -3,12 +3,12 @@ import type { Message } from "../core/message.ts";
 import { archiveId } from "../core/message.ts";
 import type { CompactionPlan } from "../core/plan.ts";
 import type { Claim, ClaimedItem, Outbox, OutboxItem, StorageDriver } from "../core/ports.ts";
+import { sessionKey, sha256Hex } from "../core/records.ts";
 import type { BeforeCommit, QueuedWork } from "../core/run.ts";
 import type { Session } from "../core/session.ts";
 import { loadState } from "../core/store.ts";
 import { inConversation } from "../core/view.ts";
 import { CompactError, errorMessage, later } from "../errors.ts";
-import { sessionKey, sha256Hex } from "../records.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 
 // Handling of the messages that a compaction discards: they are shown to the `beforeCompaction` hook, and

@@ -1,5 +1,5 @@
 export type { ArchivedMessage, ArchivedTranscript, ArchiveEntry } from "../archive/transcript.ts";
-export type { SessionOwner } from "../records.ts";
+export type { SessionOwner } from "../core/records.ts";
 export type { Archive, SearchOptions, SearchResult } from "../search/archive.ts";
 export type { Deleted, Retention, Swept } from "../search/deletion.ts";
 export type { Expanded, ExpandOptions, Restored, RestoreOptions } from "./recall.ts";

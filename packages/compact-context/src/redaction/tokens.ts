@@ -1,4 +1,4 @@
-import { crc32 } from "../records.ts";
+import { crc32 } from "../core/records.ts";
 import type { Finding } from "./finding.ts";
 
 // Tokens recognizable by their own format: a table of issuers, and a scanner that finds them in one pass.

@@ -2,8 +2,8 @@ import { type ArchiveStore, createArchiveStore, readSessionId } from "../archive
 import type { ArchivedMessage } from "../archive/transcript.ts";
 import type { Role } from "../core/message.ts";
 import type { Redaction, StorageDriver } from "../core/ports.ts";
+import { type SessionOwner, sessionKey } from "../core/records.ts";
 import { CompactError, requireOptions } from "../errors.ts";
-import { type SessionOwner, sessionKey } from "../records.ts";
 import {
   type Deleted,
   deleteOwner,

@@ -1,6 +1,13 @@
 import type { StorageDriver, StoredEntry } from "../core/ports.ts";
+import {
+  archiveFiles,
+  keysOf,
+  ownerFolder,
+  type SessionOwner,
+  sessionOfKey,
+  sha256Hex,
+} from "../core/records.ts";
 import { CompactError, conflict, createLruMap, hasCode, platform } from "../errors.ts";
-import { archiveFiles, keysOf, ownerFolder, type SessionOwner, sessionOfKey, sha256Hex } from "../records.ts";
 
 // Deletion and expiry. A deletion leaves a tombstone: a hashed key that contains nothing of the deleted data.
 // It makes the storage refuse a worker that still holds a deleted session; concurrent writes are undone.

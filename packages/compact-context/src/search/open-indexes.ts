@@ -1,7 +1,7 @@
 import { unlessDamaged } from "../archive/store.ts";
 import type { StorageDriver } from "../core/ports.ts";
+import { hasOwner, keysOf, readTranscriptKey } from "../core/records.ts";
 import { createKeyedMutex } from "../errors.ts";
-import { hasOwner, keysOf, readTranscriptKey } from "../records.ts";
 import type { BlockPlace, PlacedSegment, StoredText } from "./build.ts";
 import {
   emptyIndex,

@@ -8,8 +8,8 @@ import {
   readLineHead,
 } from "../archive/transcript.ts";
 import type { StorageDriver } from "../core/ports.ts";
+import { archiveFiles, crc32Hex } from "../core/records.ts";
 import { hasCode } from "../errors.ts";
-import { archiveFiles, crc32Hex } from "../records.ts";
 import {
   addOnce,
   type BlockPlace,

@@ -1,6 +1,6 @@
 import type { CallOptions, Leases, Outbox, StorageDriver } from "../core/ports.ts";
+import { PROBE_KEY } from "../core/records.ts";
 import { CompactError, errorMessage, MAX_TIMER_MS, nextRound, type Pause } from "../errors.ts";
-import { PROBE_KEY } from "../records.ts";
 
 // FIT-7: no storage failure delays a list that fits. One guard wraps a driver and exposes it in two ways:
 // `quick` for calls that can do without storage, `patient` for those that cannot.

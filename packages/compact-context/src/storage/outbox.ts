@@ -1,6 +1,6 @@
 import type { ClaimedItem, ItemName, Outbox, StorageDriver } from "../core/ports.ts";
+import { archiveFiles, keysOf } from "../core/records.ts";
 import { unlessOvertaken } from "../errors.ts";
-import { archiveFiles, keysOf } from "../records.ts";
 
 const ROOT = "~outbox/";
 const BODY = ".jsonl";

@@ -1,9 +1,9 @@
 import type { Format } from "../core/message.ts";
 import type { ProviderCompaction } from "../core/ports.ts";
+import { sha256Hex } from "../core/records.ts";
 import type { PreflightRequest } from "../core/request.ts";
 import { typedText } from "../core/units.ts";
 import { type Json, objectOf, objectsIn, positiveOf, textOf, wordsOf } from "../providers/request.ts";
-import { sha256Hex } from "../records.ts";
 
 // Model calls of the providers' HTTP interfaces: where each keeps its list and its settings.
 

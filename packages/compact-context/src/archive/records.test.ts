@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createArchiveStore } from "./archive/store.ts";
-import { archiveFiles, crc32Hex, ownedSession, sessionKey, sha256Hex } from "./records.ts";
-import { createRedactor } from "./redaction/redactor.ts";
-import { deleteSession } from "./search/deletion.ts";
-import { isKey } from "./storage/keys.ts";
-import { createMemoryDriver } from "./storage/memory/driver.ts";
-import { createDriverOutbox } from "./storage/outbox.ts";
+import { archiveFiles, crc32Hex, ownedSession, sessionKey, sha256Hex } from "../core/records.ts";
+import { createRedactor } from "../redaction/redactor.ts";
+import { deleteSession } from "../search/deletion.ts";
+import { isKey } from "../storage/keys.ts";
+import { createMemoryDriver } from "../storage/memory/driver.ts";
+import { createDriverOutbox } from "../storage/outbox.ts";
+import { createArchiveStore } from "./store.ts";
 
 const odd = [
   "./../x",

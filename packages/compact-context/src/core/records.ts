@@ -1,4 +1,4 @@
-import { CompactError, isObject, requireOptions } from "./errors.ts";
+import { CompactError, isObject, requireOptions } from "../errors.ts";
 
 // How things are named and sealed in a storage: the folder of a session and of its owner, the keys of a session's files,
 // and records that carry a checksum.
