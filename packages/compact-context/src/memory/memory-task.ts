@@ -1,6 +1,7 @@
 import { type Message, messageText, type Part, readSummary, toolCalls } from "../core/message.ts";
 import { errorMessage } from "../errors.ts";
 import { EXPAND_TOOL, MEMORY_TOOL, SEARCH_TOOL, SESSIONS_TOOL } from "../recall/arguments.ts";
+import { oneLine } from "../summarizers/extractive/text.ts";
 import type { ForgottenIn } from "./changes/document.ts";
 import { forgottenBy } from "./changes/forget.ts";
 import type { MemoryWriter } from "./changes/writer.ts";
@@ -150,9 +151,7 @@ function tellableText(text: string, isUser: boolean, isForgotten: (text: string)
   if (isUser && asksNotToKeep(text)) return "";
   const wishes = new Set(isUser ? forgetRequests(text) : []);
   const sentences = rawSentencesOf(text);
-  const kept = sentences.filter(
-    (sentence) => !isForgotten(sentence) && !wishes.has(sentence.replace(/\s+/g, " ").trim()),
-  );
+  const kept = sentences.filter((sentence) => !isForgotten(sentence) && !wishes.has(oneLine(sentence)));
   return withoutToldSecrets(kept.length === sentences.length ? text : kept.join(" "));
 }
 
