@@ -1,6 +1,7 @@
 import { createLruMap } from "../../errors.ts";
 import { oneLine } from "../../summarizers/extractive/text.ts";
 import { any, THAT } from "./language.ts";
+import { isValue, topicTerms } from "./terms.ts";
 
 // Orders and wishes to forget or delete something, in nine languages: their position in a sentence and their
 // object.
@@ -229,7 +230,7 @@ const MEMORY = new RegExp(
     `(?<![\\p{L}])(?:you|u)(?:['’]ve| have)? (?:stored|saved|noted|remembered|kept|memori[sz]ed)(?: (?:about|on|for) me)?${END}`,
     `(?<![\\p{L}])(?:what|that|anything|everything|all)(?: that)? i(?:['’]ve| have)? (?:just )?(?:said|told(?: you)?|mentioned|shared)${END}(?! in (?:the|that|this|my|our) )`,
     `(?<![\\p{L}])i(?:['’]ve| have)? told you(?= (?:about )?(?:my|our)${END})`,
-    "was (?:du|ich)(?: dir)?(?= .*(?:weißt|gesagt|erzählt))|(?<=was (?:du|ich) .*)(?:weißt|gesagt|erzählt)(?: habe)?|ce que (?:je t['’]ai (?:dit|raconté)|tu sais)|lo que (?:te )?(?:dije|conté|he dicho|sabes)|o que (?:eu )?(?:te )?(?:falei|disse|contei)|o que (?:você|vc) sabe",
+    "was (?:du|ich)(?: dir)?(?= .*(?:weißt|gesagt|erzählt))|ce que (?:je t['’]ai (?:dit|raconté)|tu sais)|lo que (?:te )?(?:dije|conté|he dicho|sabes)|o que (?:eu )?(?:te )?(?:falei|disse|contei)|o que (?:você|vc) sabe",
     "(?:то,? )?что (?:я|ты) (?:тебе )?(?:говорил[аи]?|сказал[аи]?|рассказал[аи]?|знаешь)|我(?:刚才)?(?:[跟和对]你)?(?:说|讲|告诉|提)(?:过|你)*的?|(?:从|在)?(?:你的)?(?:记忆|笔记)(?:中|里)?|(?:記憶|メモ(?:リ)?)から|記憶",
   ),
   "giu",
@@ -296,7 +297,7 @@ const ALL = new RegExp(
 const AROUND =
   /^(?:[\s,:;，、]+|(?:please|(?:every|any) (?:single )?(?:trace|mention|bit) of|to do with|relat(?:ed|ing) to|re|i['’]m|bitte|s['’]il te plaît|por favor|пожалуйста|everything|anything|all|alles|tout|todo|tudo|nada|rien|всё|все|tutto|what|whatever|that|where|who|how|which|i|you|u|know|keep|have|told|said|mentioned|shared|about|of|regarding|concerning|on|was|wo|où|dónde|onde|где|ich|dir|dass|über|von|ce que|ce qui|que|qu['’]|je|t['’]ai dit|j['’]ai dit|tu sais|sur|concerne|concernant|lo que|te|dije|conté|sabes|sobre|o que|eu|falei|disse|contei|sabe|о|об|про|что|я|ты|тебе|говорил[аи]?|сказал[аи]?|знаешь|di|che|su)(?![\p{L}])|关于|有关)+/iu;
 const TAIL =
-  /(?:[\s,]+(?:please|pls|plz|thanks|thank you|thx|any ?(?:more|longer|where)|ever|again|now|too|auch|aussi|también|também|тоже|out|away|as well|for good|completely|bitte|wieder|mal|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|(?:吧|了)(?=[\s.!。！]*$)|[\s.!?。！？]+)+$/iu;
+  /(?:[\s,]+(?:please|pls|plz|thanks|thank you|thx|any ?(?:more|longer|where)|ever|again|now|too|auch|aussi|también|também|тоже|out|away|as well|for good|completely|(?:erzählt|gesagt) habe|weißt|bitte|wieder|mal|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|(?:吧|了)(?=[\s.!。！]*$)|[\s.!?。！？]+)+$/iu;
 /** Text after a request: a reason, a replacement or a further request. */
 const BESIDES =
   /(?:[,;]\s+(?!(?:that|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:everywhere|wherever|because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|\s(?:and|und|et|y|e|и)\s(?=(?:please|never|don['’]?t|do not|stop|forget|delete|nie|nicht|ne|no|não|nunca|больше|не|никогда|забудь|удали|сотри|remove|erase|lösch|efface|borra|apag\p{L}*)(?![\p{L}]))|(?<=^(?:it|that|this|them|her|him)) (?:and|then|or|so|but)\s|[，。]).*$/isu;
@@ -325,15 +326,16 @@ const NAME = /^\p{Lu}[\p{L}\d-]*(?:\s\p{Lu}[\p{L}\d-]*)?$/u;
 
 /** `my car, my desk and the gym`; several things only if each has an owner or an article, or all are names. */
 function objectsIn(object: string): readonly string[] {
-  const about = AROUND.exec(object)?.[0] ?? "";
-  const things = object.slice(about.length).split(LIST);
-  const areNames = things.every((thing) => NAME.test(thing.replace(TAIL, "")));
-  return areNames || things.every(isThing) ? things.map((thing) => `${about}${thing}`) : [object];
+  const [about, behind] = [AROUND.exec(object)?.[0] ?? "", TAIL.exec(object)?.[0] ?? ""];
+  const things = object.slice(about.length, object.length - behind.length).split(LIST);
+  const areSeveral = things.every((thing) => NAME.test(thing)) || things.every(isThing);
+  return areSeveral ? things.map((thing) => `${about}${thing}${behind}`) : [object];
 }
 
 function isThing(words: string): boolean {
   const plain = words.replace(TAIL, "");
-  if (plain.split(/\s+/).length > 6 || IS.test(plain)) return false;
+  // A day or a number belongs to the thing before it.
+  if (plain.split(/\s+/).length > 6 || IS.test(plain) || [...topicTerms(plain)].every(isValue)) return false;
   return POSSESSIVE.test(plain) || ARTICLE.test(plain) || /^[我私]/u.test(plain);
 }
 
