@@ -476,7 +476,7 @@ function plainOf(words: string): string {
 
 function nameOf(words: string): string {
   const plain = plainOf(words);
-  const that = [plain, words.replace(LEAD, "").replace(TAIL, "")].find((one) => THAT.test(one));
+  const that = [plain, words.replace(LEAD, "")].find((one) => THAT.test(one));
   if (that !== undefined) return that;
   const bare = plain.replace(AROUND, "").replace(NOTED_OF, "").replace(NOTED_AS, "");
   return bare.replace(AROUND, "").replace(TAIL, "").trim();
