@@ -4,6 +4,7 @@ import { relationOf } from "../../packages/compact-context/src/memory/learning/r
 import { durableStatements } from "../../packages/compact-context/src/memory/learning/statements.ts";
 import * as chatty from "./cases/chatty.ts";
 import * as said from "./cases/corrections.ts";
+import * as fifth from "./cases/fifth.ts";
 import { requests, turns, work } from "./cases/forgetting.ts";
 import fourth from "./cases/fourth.json" with { type: "json" };
 import * as kept from "./cases/kept.ts";
@@ -130,6 +131,23 @@ it(
     const facts = await factsOf(third.facts);
     expect(facts.failed.length, facts.failed.join("\n")).toBeLessThanOrEqual(1);
     expect((await attacksOf(third.attacks)).failed).toEqual([]);
+  },
+  SLOW,
+);
+
+it(
+  "MEM-14, MEM-15 takes corrections of a part, requests to forget several things, and jokes as they are meant",
+  async () => {
+    const { stale, missing } = await correctionsOf(fifth.corrections);
+    const tallies = [
+      stale,
+      missing,
+      await keepingOf(fifth.rests),
+      await forgettingOf(fifth.forgettings),
+      await forgettingOf(fifth.forgettingThat, true),
+      await attacksOf(fifth.attacks),
+    ];
+    expect(tallies.flatMap(({ failed }) => failed).join("\n")).toBe("");
   },
   SLOW,
 );

@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createMemoryWriter } from "../../packages/compact-context/src/memory/changes/writer.ts";
 import { ensureChannel } from "../../packages/compact-context/src/memory/files/folders.ts";
@@ -74,5 +76,19 @@ describe.skipIf(!possible)("processes that change one memory", () => {
     expect(counts).toEqual(Array.from({ length: WORKERS * ROUNDS }, (_, n) => n + 1));
     expect(checkLog(channel)).toBe(WORKERS * (2 * ROUNDS + ROUNDS / 3));
     expect(leftOvers(channel)).toEqual([]);
+  });
+
+  it("MEM-11 of processes that take over from dead ones, one at a time has the claim", {
+    timeout: 60_000,
+  }, async () => {
+    const heir = join(import.meta.dirname, "heirs-worker.mjs");
+    const args = [heir, join(channel, "lock"), String(Date.now() + 4_000)];
+    const run = promisify(execFile);
+    const all = await Promise.all([1, 2, 3, 4, 5].map(() => run(process.execPath, args)));
+    const said = all.map(({ stdout }) => JSON.parse(stdout) as Record<"taken" | "together" | "lost", number>);
+    const sum = (what: "taken" | "together" | "lost"): number =>
+      said.reduce((all, one) => all + one[what], 0);
+    expect([sum("together"), sum("lost")]).toEqual([0, 0]);
+    expect(sum("taken")).toBeGreaterThan(10);
   });
 });

@@ -25,6 +25,7 @@ export type AttackKind =
   | "tool"
   | "speaker"
   | "negation"
+  | "joke"
   | "hypothetical"
   | "not to remember"
   | "task";

@@ -20,7 +20,7 @@ const COMMENT_START = /^ {0,3}<!--/;
  * unclosed comment counts as text, so that a typo hides nothing. Accepts a byte order mark and any line ends.
  */
 export function scanMarkdown(text: string): readonly MarkdownLine[] {
-  const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/);
+  const lines = linesOf(text.replace(/^\uFEFF/, ""));
   const scanned: MarkdownLine[] = [];
   for (let index = 0; index < lines.length; index++) {
     const line = lines[index] ?? "";

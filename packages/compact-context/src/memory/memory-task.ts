@@ -1,6 +1,7 @@
 import { type Message, messageText, type Part, readSummary, toolCalls } from "../core/message.ts";
-import { errorMessage } from "../errors.ts";
+import { errorMessage, startsWith } from "../errors.ts";
 import { EXPAND_TOOL, MEMORY_TOOL, SEARCH_TOOL, SESSIONS_TOOL } from "../recall/arguments.ts";
+import { oneLine } from "../summarizers/extractive/text.ts";
 import type { ForgottenIn } from "./changes/document.ts";
 import { forgottenBy } from "./changes/forget.ts";
 import type { MemoryWriter } from "./changes/writer.ts";
@@ -109,8 +110,7 @@ export function lessonsOf(messages: readonly Message[]): readonly Message[] {
 function edited(message: Message, edit: (part: Part) => readonly Part[]): Message[] {
   const parts = message.parts.flatMap(edit);
   if (parts.length === 0) return [];
-  const isSame =
-    parts.length === message.parts.length && parts.every((part, index) => part === message.parts[index]);
+  const isSame = parts.length === message.parts.length && startsWith(parts, message.parts);
   return isSame ? [message] : [{ ...message, parts }];
 }
 
@@ -150,9 +150,7 @@ function tellableText(text: string, isUser: boolean, isForgotten: (text: string)
   if (isUser && asksNotToKeep(text)) return "";
   const wishes = new Set(isUser ? forgetRequests(text) : []);
   const sentences = rawSentencesOf(text);
-  const kept = sentences.filter(
-    (sentence) => !isForgotten(sentence) && !wishes.has(sentence.replace(/\s+/g, " ").trim()),
-  );
+  const kept = sentences.filter((sentence) => !isForgotten(sentence) && !wishes.has(oneLine(sentence)));
   return withoutToldSecrets(kept.length === sentences.length ? text : kept.join(" "));
 }
 

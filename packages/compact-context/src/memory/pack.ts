@@ -1,5 +1,6 @@
 import { isAbsolute, relative } from "node:path";
 import { requireText } from "../errors.ts";
+import { oneLine } from "../summarizers/extractive/text.ts";
 import type { MemoryTrust } from "./changes/document.ts";
 import { DAY } from "./ranking/dates.ts";
 
@@ -54,7 +55,7 @@ export function packMemories<T extends Packable>(ranked: readonly T[], limits: P
   let body = "";
   let lastHeader = "";
   for (const item of ranked) {
-    const key = item.content.replace(/\s+/g, " ").trim().toLowerCase();
+    const key = oneLine(item.content).toLowerCase();
     const own = header(item, limits);
     const head = own === lastHeader ? `${body}\n` : [body, own].filter((part) => part !== "").join(BETWEEN);
     const text = escapeRuntimeTags(item.content);

@@ -41,6 +41,16 @@ it("MEM-10 the source decides between equals, not against much better ones; the 
   expect(ids(inPrecedence(kinds, "current", []))).toBe("b a");
 });
 
+it("of a statement in two files, the line with its outcome is given", () => {
+  const hits = [
+    hit("s", "channel-session", { content: "- The webhook fails with 401." }),
+    hit("h", "channel-history", {
+      content: "- The webhook fails with 401. → Their signing key was rotated.",
+    }),
+  ];
+  expect(ids(inPrecedence(hits, "current", []))).toBe("h");
+});
+
 const drawn = fc.array(
   fc.record({
     words: fc.subarray(["deploy", "window", "redis", "queue", "billing", "report"], { minLength: 1 }),

@@ -94,7 +94,7 @@ export function withHeirs<Hit extends ScoredMemory>(
 /** A longer prefix of a statement identifies it. */
 const LEAST_OF_ONE = 20;
 
-/** Of lines that repeat one statement or its beginning, the memory's item, else the best. */
+/** Of lines that repeat one statement or its beginning, the memory's item, else one with the outcome. */
 function onceEach(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
   const told = new Map<string, ScoredMemory>();
   const items = hits.filter(({ candidate }) => candidate.source === "channel-memory").map(bare);
@@ -103,11 +103,16 @@ function onceEach(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
     const key =
       (said.length > LEAST_OF_ONE ? items.find((item) => item.startsWith(said)) : undefined) ?? bare(hit);
     const known = told.get(key);
-    if (known === undefined) told.set(key, hit);
-    else if (hit.candidate.source === "channel-memory" && known.candidate.source !== "channel-memory")
-      told.set(key, { ...hit, score: known.score });
+    if (known === undefined || worthOf(hit) > worthOf(known))
+      told.set(key, { ...hit, score: known?.score ?? hit.score });
   }
   return [...told.values()];
+}
+
+/** `→ Done.` tells nothing. */
+function worthOf({ candidate }: ScoredMemory): number {
+  if (candidate.source === "channel-memory") return 2;
+  return topicTerms(candidate.content.split(" → ")[1] ?? "").size > 2 ? 1 : 0;
 }
 
 /** By item, the texts it replaced, including earlier ones: a query in their words finds the item. */

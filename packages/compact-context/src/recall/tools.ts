@@ -1,6 +1,7 @@
 import type { RequestedCompaction } from "../core/report.ts";
 import { CompactError, readArgument, requireFunction, requireList, requireOptions } from "../errors.ts";
 import type { Archive, SearchHit } from "../search/archive.ts";
+import { oneLine } from "../summarizers/extractive/text.ts";
 import { o200kBase } from "../tokens/encodings/o200k-base.ts";
 import {
   type Arguments,
@@ -386,10 +387,6 @@ function stepText(
   return lines.length === 0
     ? `${FAILED}archive step ${step} has ${neutral.length} messages; offset counts messages here.`
     : withinLines([head, ...lines], { maxTokens, countText }, more);
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
 }
 
 /** As many entries as fit, and the number omitted plus those `beyond` the list; `more` says how to go on. */

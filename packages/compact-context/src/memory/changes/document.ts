@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { oneLine } from "../../summarizers/extractive/text.ts";
 import { versionOrNull } from "../files/write-file.ts";
 import { BULLET, blocksOf, linesOf, type MarkdownLine, partsOf, scanMarkdown } from "../markdown.ts";
 
@@ -309,7 +310,7 @@ export function renderMark({ id, time, author, trust, source }: ItemMark): strin
 
 /** The id of an item with this text: 40 bits of its hash, independent of its position. */
 export function itemIdOf(text: string): string {
-  return `m-${fingerprint(text.replace(/\s+/g, " ").trim(), 8)}`;
+  return `m-${fingerprint(oneLine(text), 8)}`;
 }
 
 /** Letters and digits of a text's SHA-256; five bits each. */

@@ -1,7 +1,7 @@
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { syncFile } from "../../storage/fs/folders.ts";
-import { parsedJson } from "../../summarizers/extractive/text.ts";
+import { oneLine, parsedJson } from "../../summarizers/extractive/text.ts";
 import { CHANNEL_FILES } from "../files/folders.ts";
 import { readMemoryFile, refuseShared, writeMemoryFile } from "../files/write-file.ts";
 import { rawSentencesOf } from "../learning/own-words.ts";
@@ -77,7 +77,7 @@ export function withRetired(
   text: string,
   { as, time, note }: { readonly as: RetiredAs; readonly time: string; readonly note: string },
 ): string {
-  const said = as === "forgotten" ? "" : `: ${text.replace(/\s+/g, " ")}`;
+  const said = as === "forgotten" ? "" : `: ${oneLine(text)}`;
   const because = note === "" ? "" : ` (${note})`;
   const traces = as === "forgotten" ? ` ${tracesOf(text).join(".")}` : "";
   const entry = `- ${time.slice(0, 10)} ${as}${because}${said} <!-- ${itemIdOf(text)} ${wordsOf(text)} ${as}${traces} -->\n`;

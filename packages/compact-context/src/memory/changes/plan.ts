@@ -1,4 +1,7 @@
+import { inspect } from "node:util";
+import { CompactError } from "../../errors.ts";
 import { type Redactor, WITHHELD } from "../../redaction/redactor.ts";
+import { oneLine } from "../../summarizers/extractive/text.ts";
 import { versionOrNull } from "../files/write-file.ts";
 import { appendLines, linesOf, replaceLines } from "../markdown.ts";
 import {
@@ -112,6 +115,10 @@ function applyOperation(draft: Draft, operation: MemoryOperation): Applied {
       return foldSections(draft, operation);
     case "replaceFile":
       return replaceSession(draft, operation);
+    default:
+      throw new CompactError("InvalidArgument", `the memory has no operation ${inspect(operation)}`, {
+        hint: "Pass add, supersede, invalidate, forget, addSection, foldSections or replaceFile as its op.",
+      });
   }
 }
 
@@ -179,7 +186,7 @@ interface Incoming {
 
 /** One line that MEMORY.md does not have yet, with `-->` escaped so that it cannot form a mark. */
 function incomingItem(draft: Draft, given: string): Incoming {
-  const line = oneLine(given.replace(RECALLED, "")).replaceAll("-->", "--&gt;");
+  const line = plainLine(given.replace(RECALLED, "")).replaceAll("-->", "--&gt;");
   const incoming = safe(draft, line.replace(/^(?:[-*+]\s+)+/, ""), LONGEST_ITEM);
   const key = plainWords(incoming.text);
   const known = itemsOf(documentOf(draft, "MEMORY.md")).find(({ text }) => plainWords(text) === key);
@@ -207,13 +214,13 @@ function safe({ redactor }: Draft, given: string, most: number): Incoming {
 
 /** One line for a heading, without its `#`. */
 function incomingHeading({ redactor }: Draft, given: string): string {
-  const heading = oneLine(redactor.redactText(given.replace(/^[#\s]+/, ""))).slice(0, 200);
+  const heading = plainLine(redactor.redactText(given.replace(/^[#\s]+/, ""))).slice(0, 200);
   if (!/[\p{L}\p{N}]/u.test(heading)) throw new Refusal("empty", "The section has no name.");
   return heading;
 }
 
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim().replaceAll("<!--", "&lt;!--");
+function plainLine(text: string): string {
+  return oneLine(text).replaceAll("<!--", "&lt;!--");
 }
 
 // ---- items of MEMORY.md
@@ -295,7 +302,7 @@ function forget(draft: Draft, { target, said, topic, why = "" }: Operation<"forg
 
 /** Why, if that is said, and who. */
 function noteOf({ redactor, author }: Draft, why: string): string {
-  const reason = oneLine(redactor.redactText(why));
+  const reason = plainLine(redactor.redactText(why));
   return reason === "" ? author : `${reason}; ${author}`;
 }
 

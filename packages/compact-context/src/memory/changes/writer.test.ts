@@ -28,6 +28,13 @@ beforeEach(async () => {
 });
 afterEach(() => rm(workspaceDir, { recursive: true }));
 
+it("an operation that there is not is an invalid argument, and changes nothing", async () => {
+  const before = await memory();
+  const wrong = [fact("Deploys go out on Thursdays."), { op: "replace" }] as unknown as MemoryOperation[];
+  await expect(writer.apply(wrong, note)).rejects.toMatchObject({ code: "InvalidArgument" });
+  expect(await memory()).toBe(before);
+});
+
 it("an item is added once, superseded, and what was retired is not learned again", async () => {
   const add = { op: "add", section: "Decisions", text: "Deploys go out on Thursdays." } as const;
   const { done } = await writer.apply([add, add], note);

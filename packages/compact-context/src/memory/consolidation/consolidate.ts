@@ -192,7 +192,7 @@ function newestOfEach(statements: readonly DurableStatement[]): DurableStatement
 
 /** A newer statement replaces the runtime's items that it refers to; what people wrote stays next to it. */
 function operationFor(
-  { section, text, from }: DurableStatement,
+  { section, text, from, corrects }: DurableStatement,
   items: readonly MemoryItem[],
   { memory, sessionId }: Known,
 ): MemoryOperation[] {
@@ -200,7 +200,7 @@ function operationFor(
     return [];
   const origin = { trust: "person", source: `${sessionId}/${from}` } as const;
   const noted = items.filter(({ writtenBy }) => writtenBy !== "person");
-  const [older, ...others] = replacedBy(text, noted);
+  const [older, ...others] = replacedBy(text, noted, corrects);
   if (older === undefined) return [{ op: "add", section, text, ...origin }];
   return [
     { op: "supersede", target: older.id, text, ...origin },

@@ -14,7 +14,6 @@ import {
   utimes,
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { CompactError, createKeyedMutex, isObject, later, requireText } from "../../errors.ts";
 import { storageFailed, syncFile, systemCode } from "../../storage/fs/folders.ts";
 import { dropTemp, hasEnded, machine, tempName } from "../../storage/fs/temps.ts";
@@ -206,7 +205,8 @@ export async function takeClaim(
     const isOwn = fromItself && owner !== undefined && isSame(owner, self);
     if (owner !== undefined && !isOwn && !isGone(owner, now - seen.modified))
       return { owner: { pid: owner.pid, onThisMachine: owner.machine === self.machine } };
-    await takeAway(path, seen.text);
+    // One contender at a time: a claim that another has just placed is never moved.
+    await claimed(`${path}.over`, () => takeAway(path, seen.text));
   }
 }
 
@@ -234,15 +234,7 @@ interface Process {
 }
 
 function claimOf(path: string, mine: string): Claim {
-  const renew = async (): Promise<boolean> => {
-    // A process that took the claim by mistake restores it at once.
-    for (const wait of [10, 40, 0]) {
-      const found = await renewed(path, mine);
-      if (found !== undefined) return found;
-      await sleep(wait);
-    }
-    return false;
-  };
+  const renew = (): Promise<boolean> => renewed(path, mine);
   return {
     renew,
     keep: () => later(CLAIM_LEASE_MS / 3, () => void renew().catch(() => false), true),
@@ -250,10 +242,10 @@ function claimOf(path: string, mine: string): Claim {
   };
 }
 
-/** Whether the file is still this claim's. Rewriting it in place renews it; undefined if there is no file. */
-async function renewed(path: string, mine: string): Promise<boolean | undefined> {
+/** Whether the file is still this claim's. Rewriting it in place renews it. */
+async function renewed(path: string, mine: string): Promise<boolean> {
   const handle = await openIfThere(path, "r+");
-  if (handle === undefined) return undefined;
+  if (handle === undefined) return false;
   try {
     if ((await handle.readFile("utf8")) !== mine) return false;
     await handle.write(mine, 0);

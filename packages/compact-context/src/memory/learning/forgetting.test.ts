@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readForgetRequest, splitAtRequest } from "./forgetting.ts";
+import { goesOnWith, readForgetRequest, readForgetRequests, splitAtRequest } from "./forgetting.ts";
 
 it.each([
   ["please delete my home address from whatever you keep", "home address", true],
@@ -49,6 +49,23 @@ it.each([
   "删除这个函数",
 ])("MEM-14 takes no work for a wish to forget: %s", (sentence) => {
   expect(readForgetRequest(sentence)).toBeUndefined();
+});
+
+it.each([
+  ["Forget my car, my desk and the gym.", ["my car", "my desk", "the gym"]],
+  ["Vergiss alles, was ich dir über Paul und Anna erzählt habe.", ["Paul", "Anna"]],
+  ["请忘记我的手机号和我的生日。", ["我的手机号", "我的生日"]],
+  ["Forget the meetings on the 3rd and the 5th.", ["the meetings on the 3rd and the 5th"]],
+  ["Forget my car and go on with the report.", ["my car and go on with the report"]],
+])("MEM-14 forgets each of several things: %s", (sentence, topics) => {
+  expect(readForgetRequests(sentence).map(({ topic }) => topic)).toEqual(topics);
+});
+
+it("MEM-14 a short sentence adds to the request before it, a question does not", () => {
+  expect(goesOnWith("And the gym too, please.", "Forget my car.")).toBe("forget the gym too, please.");
+  expect(goesOnWith("My allergy.", "There is something I want you to forget.")).toBe("forget My allergy.");
+  expect(goesOnWith("And the deadline?", "Forget my car.")).toBeUndefined();
+  expect(goesOnWith("And the gym too.", "I sold my car.")).toBeUndefined();
 });
 
 it("MEM-14 parts a request from what stands before it", () => {

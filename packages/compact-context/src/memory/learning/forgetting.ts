@@ -1,5 +1,7 @@
 import { createLruMap } from "../../errors.ts";
+import { oneLine } from "../../summarizers/extractive/text.ts";
 import { any, THAT } from "./language.ts";
+import { isValue, topicTerms } from "./terms.ts";
 
 // Orders and wishes to forget or delete something, in nine languages: their position in a sentence and their
 // object.
@@ -180,14 +182,14 @@ function readOrders(sentence: string): readonly Order[] {
     const plain = rest.slice(lead.length);
     const first = ANY_ORDER.test(plain) ? ORDERS : [];
     const forms = [...first, ...(/\p{L}/u.test(lead) ? LAST : []), ...(at === 0 ? BEHIND : [])];
-    return forms.flatMap(([kind, form]): Order[] => {
+    return forms.flatMap(([kind, form]) => {
       const found = form.exec(plain);
       if (found === null) return [];
       const behind = plain.slice(found[0].length);
       const inside = found.groups?.object;
       const end = at + lead.length + (inside === undefined ? found[0].length : 0);
-      const object = `${inside ?? ""} ${behind}`.trim();
-      return [{ kind, at, end, before: sentence.slice(0, at), object, verb: found[0] }];
+      const order = { kind, at, end, before: sentence.slice(0, at), verb: found[0] };
+      return objectsIn(`${inside ?? ""} ${behind}`.trim()).map((object): Order => ({ ...order, object }));
     });
   });
 }
@@ -228,8 +230,8 @@ const MEMORY = new RegExp(
     `(?<![\\p{L}])(?:you|u)(?:['’]ve| have)? (?:stored|saved|noted|remembered|kept|memori[sz]ed)(?: (?:about|on|for) me)?${END}`,
     `(?<![\\p{L}])(?:what|that|anything|everything|all)(?: that)? i(?:['’]ve| have)? (?:just )?(?:said|told(?: you)?|mentioned|shared)${END}(?! in (?:the|that|this|my|our) )`,
     `(?<![\\p{L}])i(?:['’]ve| have)? told you(?= (?:about )?(?:my|our)${END})`,
-    "was (?:du|ich)(?: dir)? .*(?:weißt|gesagt|erzählt)(?: habe)?|ce que (?:je t['’]ai (?:dit|raconté)|tu sais)|lo que (?:te )?(?:dije|conté|he dicho|sabes)|o que (?:eu )?(?:te )?(?:falei|disse|contei)|o que (?:você|vc) sabe",
-    "(?:то,? )?что (?:я|ты) (?:тебе )?(?:говорил[аи]?|сказал[аи]?|рассказал[аи]?|знаешь)|我(?:刚才)?(?:说|告诉|提)(?:过|你)?的?|(?:从|在)?(?:你的)?(?:记忆|笔记)(?:中|里)?|(?:記憶|メモ(?:リ)?)から|記憶",
+    "was (?:du|ich)(?: dir)?(?= .*(?:weißt|gesagt|erzählt))|ce que (?:je t['’]ai (?:dit|raconté)|tu sais)|lo que (?:te )?(?:dije|conté|he dicho|sabes)|o que (?:eu )?(?:te )?(?:falei|disse|contei)|o que (?:você|vc) sabe",
+    "(?:то,? )?что (?:я|ты) (?:тебе )?(?:говорил[аи]?|сказал[аи]?|рассказал[аи]?|знаешь)|我(?:刚才)?(?:[跟和对]你)?(?:说|讲|告诉|提)(?:过|你)*的?|(?:从|在)?(?:你的)?(?:记忆|笔记)(?:中|里)?|(?:記憶|メモ(?:リ)?)から|記憶",
   ),
   "giu",
 );
@@ -246,7 +248,7 @@ const NOTED_OF = new RegExp(
   "iu",
 );
 const NOTED_AS = new RegExp(
-  `(?:^|\\s)${NOTED_WORD}$|的?(?:信息|事情?|资料|一切|所有)都?$|の?(?:情報|データ)$`,
+  `(?:^|\\s)${NOTED_WORD}$|的?(?:信息|事情?|资料|一切|所有)都?$|の?(?:情報|データ)$|に(?:ついて|関して).{0,9}$`,
   "iu",
 );
 const RULE =
@@ -295,21 +297,60 @@ const ALL = new RegExp(
 const AROUND =
   /^(?:[\s,:;，、]+|(?:please|(?:every|any) (?:single )?(?:trace|mention|bit) of|to do with|relat(?:ed|ing) to|re|i['’]m|bitte|s['’]il te plaît|por favor|пожалуйста|everything|anything|all|alles|tout|todo|tudo|nada|rien|всё|все|tutto|what|whatever|that|where|who|how|which|i|you|u|know|keep|have|told|said|mentioned|shared|about|of|regarding|concerning|on|was|wo|où|dónde|onde|где|ich|dir|dass|über|von|ce que|ce qui|que|qu['’]|je|t['’]ai dit|j['’]ai dit|tu sais|sur|concerne|concernant|lo que|te|dije|conté|sabes|sobre|o que|eu|falei|disse|contei|sabe|о|об|про|что|я|ты|тебе|говорил[аи]?|сказал[аи]?|знаешь|di|che|su)(?![\p{L}])|关于|有关)+/iu;
 const TAIL =
-  /(?:[\s,]+(?:please|pls|plz|thanks|thank you|thx|any ?(?:more|longer|where)|ever|again|now|too|out|away|as well|for good|completely|bitte|wieder|mal|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|(?:吧|了)(?=[\s.!。！]*$)|[\s.!?。！？]+)+$/iu;
+  /(?:[\s,]+(?:please|pls|plz|thanks|thank you|thx|any ?(?:more|longer|where)|ever|again|now|too|auch|aussi|también|também|тоже|out|away|as well|for good|completely|(?:erzählt|gesagt) habe|weißt|bitte|wieder|mal|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|(?:吧|了)(?=[\s.!。！]*$)|[\s.!?。！？]+)+$/iu;
 /** Text after a request: a reason, a replacement or a further request. */
 const BESIDES =
   /(?:[,;]\s+(?!(?:that|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:everywhere|wherever|because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|\s(?:and|und|et|y|e|и)\s(?=(?:please|never|don['’]?t|do not|stop|forget|delete|nie|nicht|ne|no|não|nunca|больше|не|никогда|забудь|удали|сотри|remove|erase|lösch|efface|borra|apag\p{L}*)(?![\p{L}]))|(?<=^(?:it|that|this|them|her|him)) (?:and|then|or|so|but)\s|[，。]).*$/isu;
 
-/** The forget request of a sentence, if any. `before` holds the two preceding sentences of the message. */
-export function readForgetRequest(
+/** The requests of a sentence, one for each thing it names. `before`: the two sentences before it. */
+export function readForgetRequests(
   sentence: string,
   before: readonly string[] = [],
-): ForgetRequest | undefined {
-  for (const order of ordersIn(sentence)) {
-    const request = requestOf(order, sentence, before);
-    if (request !== undefined) return request;
-  }
-  return undefined;
+): readonly ForgetRequest[] {
+  const orders = ordersIn(sentence);
+  const first = orders.find((order) => requestOf(order, sentence, before) !== undefined);
+  return orders
+    .filter(({ at, verb }) => at === first?.at && verb === first.verb)
+    .flatMap((order) => requestOf(order, sentence, before) ?? []);
+}
+
+/** The first forget request of a sentence, if any. */
+export function readForgetRequest(sentence: string): ForgetRequest | undefined {
+  return readForgetRequests(sentence)[0];
+}
+
+const LIST =
+  /\s*(?:[,;、，]\s*(?:(?:and|und|et|y|e|и)\s)?|\s(?:and|und|et|y|e|и|as well as|sowie)\s|和|以及|と)\s*/iu;
+const IS = /(?<![\p{L}])(?:is|are|was|ist|sind|est|sont|es|son|é|são)(?![\p{L}])/iu;
+const NAME = /^\p{Lu}[\p{L}\d-]*(?:\s\p{Lu}[\p{L}\d-]*)?$/u;
+
+/** `my car, my desk and the gym`; several things only if each has an owner or an article, or all are names. */
+function objectsIn(object: string): readonly string[] {
+  const [about, behind] = [AROUND.exec(object)?.[0] ?? "", TAIL.exec(object)?.[0] ?? ""];
+  const things = object.slice(about.length, object.length - behind.length).split(LIST);
+  const areSeveral = things.every((thing) => NAME.test(thing)) || things.every(isThing);
+  return areSeveral ? things.map((thing) => `${about}${thing}${behind}`) : [object];
+}
+
+function isThing(words: string): boolean {
+  const plain = words.replace(TAIL, "");
+  // A day or a number belongs to the thing before it.
+  if (plain.split(/\s+/).length > 6 || IS.test(plain) || [...topicTerms(plain)].every(isValue)) return false;
+  return POSSESSIVE.test(plain) || ARTICLE.test(plain) || /^[我私]/u.test(plain);
+}
+
+/** Says that there is something to forget, and not what. */
+export const ANNOUNCES: RegExp =
+  /(?<![\p{L}])(?:something|(?:one|a|another) thing|etwas|quelque chose|une chose|algo|una cosa|uma coisa|что-то|кое-что|одну вещь)(?![\p{L}])(?: \S+){0,7}? (?:forget|vergessen|vergisst|oubli\p{L}+|olvid\p{L}+|esque\p{L}+|забы\p{L}+)[.!:]*$|^(?:please )?(?:forget|vergiss|oublie|olvida|esquece|забудь) (?:something|one thing|etwas|quelque chose|une chose|algo|una cosa|uma coisa|кое-что|одну вещь)[^,]*[.!:]*$|有件事.{0,12}忘|忘れて(?:ほしい|欲しい)ことが/iu;
+const ALSO =
+  /^(?:and|und|et|y|e|и|还有|也|あと|それと)[\s,，、]*(?:(?:also|auch|aussi|también|também|тоже)\s)?(?=\S)/iu;
+
+/** What a sentence adds to the request before it: `And the gym too, please.`, `My allergy.` */
+export function goesOnWith(sentence: string, last: string): string | undefined {
+  const also = ALSO.exec(sentence)?.[0] ?? "";
+  const object = sentence.slice(also.length);
+  const isAsked = ANNOUNCES.test(last) || (also !== "" && readForgetRequest(last) !== undefined);
+  return isAsked && isThing(object) && !/[?？]/u.test(object) ? `forget ${object}` : undefined;
 }
 
 /** Splits a sentence before a request that follows other text: `we use pnpm now, forget yarn`. */
@@ -429,13 +470,14 @@ function plainOf(words: string): string {
   const place = [...told.matchAll(MEMORY)].at(-1)?.index ?? -1;
   // Text between the request and the memory's name belongs to the target.
   const named = told.replace(BESIDES, (rest, at: number) => (place > at ? rest : ""));
-  const placed = named.replace(MEMORY, " ").replace(/\s+/g, " ").replace(TAIL, "").trim();
+  const placed = oneLine(named.replace(MEMORY, " ")).replace(TAIL, "").trim();
   return placed === "" ? named.replace(TAIL, "").trim() : placed;
 }
 
 function nameOf(words: string): string {
   const plain = plainOf(words);
-  if (THAT.test(plain)) return plain;
+  const that = [plain, words.replace(LEAD, "")].find((one) => THAT.test(one));
+  if (that !== undefined) return that;
   const bare = plain.replace(AROUND, "").replace(NOTED_OF, "").replace(NOTED_AS, "");
   return bare.replace(AROUND, "").replace(TAIL, "").trim();
 }

@@ -137,20 +137,20 @@ export const NEGATED: RegExp = rule(
 export const STRONG_CHANGE: RegExp = rule(
   NO_MORE.source,
   word(
-    "instead|corrections?:?|correct that|update:|changed my mind|actually|sorry|scratch that|used to|i was (?:wrong|mistaken)|no,",
+    "instead|corrections?:?|correct that|update:|changed my mind|actually|sorry|scratch that|used to|i was (?:wrong|mistaken)|(?:no|nein|non|não|нет),",
     "(?:upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced|slipped|retired|deprecated|discontinued|(?:is|are) (?:dead|gone|history)|(?:went|goes) (?:up|down)|(?:went|jumped|fell|climbed|improved|expanded|scaled|grown|doubled|tripled|cut) (?:up |down )?(?:from|to)|rose|grew|shrank)",
     "(?:(?:switch|migrat|mov|transition|pivot)(?:e|ing)? (?:\\S+ ){0,5}?from|(?:switch|migrat|transition)ing (?:\\S+ ){0,5}?to|moved|switched|migrated|changed|renamed|postponed|rescheduled|dropped|replaced|relocated|extended|shortened|brought forward|(?:took|taken) over)",
     "(?:um)?gezogen|umgestellt|verlegt|verlängert|déménagé|migré|mudé|movid[oa]|mudad[oa]|trasladamos|trocad[oa]",
     "slid|shifted|swapped|ripped out|not going back|relicensed|rewritten|rewrote|became|(?:turned|started)(?= \\d)|put (?:\\S+ ){0,4}?(?:up|down) to|(?:is|are|was|were|['’](?:m|re|s)) (?:up|down) to|got (?:moved|pushed|bumped|stolen)|(?:shut|closed|broke) down|moved (?:out|away)|(?:talked|voted) (?:me|us) out of|(?:took|taken|shifted|brought) (?:our|my|the) (?:\\S+ ){1,3}?(?:over )?to|(?:graduated|promoted) (?:from|to)",
     "stattdessen|statt|sondern|korrektur|verschoben|umgestiegen|geändert",
-    "gewechselt|doch nicht|à la place|au lieu|correction|désolée?|pardon",
+    "gewechselt|ersetzt|getauscht|doch nicht|à la place|au lieu|correction|désolée?|pardon|(?:remplac|échang)ée?s?",
     "(?:a|est|sommes|avons) (?:changé|passée?s?|décalée?|reporté\\p{L}*|déplacé\\p{L}*|déménagé)|décalée?",
     "en (?:lugar|vez) de|corrección|perdón|sino",
-    "(?:cambi(?:ó|amos|é)|se movió|movimos|migramos|mudamos|aplazado|pasamos|pas(?:ó|aron) al?)|(?:foi|ficou|passou|foram|ficaram|passaram) para|em vez de|no lugar de",
-    "correção|desculpa|(?:mud(?:ou|amos|ei)|adiad[oa]|trocamos)|вместо|исправление|поправка",
-    "(?:перешли|перевели|перенес\\p{L}{2}|продлили|переехали|изменил\\p{L}{2}|сменили|переехал\\p{L}?)",
+    "(?:cambi(?:ó|amos|é|ado)|(?:sustitui|reemplaza)(?:mos|do)|se movió|movimos|migramos|mudamos|(?:aplaz|retras|adelant)ad[oa]|pospuest[oa]|pasamos|pas(?:ó|aron) al?)|(?:foi|ficou|passou|foram|ficaram|passaram) para|em vez de|no lugar de",
+    "correção|desculpa|(?:mud(?:ou|amos|ei)|(?:adi|remarc|antecip)ad[oa]|trocamos|substitu(?:ímos|iu|ído))|вместо|исправление|поправка",
+    "(?:перешли|перевели|замени(?:л|ла|ли)|перенес\\p{L}{2,4}|сдвинул\\p{L}?|продлили|переехали|изменил\\p{L}{2}|сменили|переехал\\p{L}?)",
   ),
-  "改成|改为|改用|改到|换成|换到|搬到|搬去|迁到|重写|移到|推迟|提前到|挪到|代替|更正|纠正|の代わりに|ではなく|じゃなく|訂正|変更|変わり|切り替え|延期|移り|移転|引っ越|移行",
+  "不对[，。]|いいえ|違います|改成|改为|改用|改到|换成|换到|搬到|搬去|迁到|重写|移到|推迟|提前到|挪到|代替|更正|纠正|の代わりに|ではなく|じゃなく|訂正|変更|変わり|切り替え|延期|移り|移転|引っ越|移行|置き換え|乗り換え",
 );
 
 export const WEAK_CHANGE: RegExp = rule(
@@ -163,7 +163,7 @@ export const WEAK_CHANGE: RegExp = rule(
 
 /** Words before a statement that are not part of it. */
 export const LEAD: RegExp =
-  /^(?:(?:and|so|also|well|before (?:we|i|you) (?:start|begin|go on)|one (?:more |last )?thing|wait(?: no)?|no wait|lol|haha|hey|oye|i (?:told you|got (?:that|it)) wrong|corrigindo|me equivoqué(?: antes)?|quise decir que|yeah|ah|ugh|oh|hm+|argh|guess what|bad news|good news|yes|nope?(?=,)|ok(?:ay)?|by the way|btw|fyi|my bad|(?:quick |small )?heads[- ]up|turns out(?: that)?|typo(?: earlier| yesterday| there)?|(?:(?:big|great|good|bad|sad|quick|exciting|small|huge) )?(?:news|update|decision|change|announcement|upgrade)(?=\s?[—–:-])|i (?:should|forgot to|want to|wanted to|must)(?: also)? (?:mention|add|say|note)(?: that)?|i(?:['’]d| would) like to (?:mention|add)(?: that)?|it['’]?s official|i made a (?:big )?decision|for context|just so you know|just heard(?: from \S+)?(?: that)?|usually|normally|these days|nowadays|as of (?:today|now|(?:this|last|next) \w+|\w+ \d+)|since (?:last |this |the )?(?!when)\w+|from now on|now|sorry|actually|(?:small |quick )?(?:correction|update)|correct that|scratch that|change of plans?|(?:on )?second thoughts?|after all|i misspoke(?: yesterday| earlier)?|my mistake|i changed my mind|na verdade|erro meu|erreur de ma part|übrigens|ab jetzt|ab sofort|jetzt|inzwischen|korrektur|au fait|désormais|finalement|au final|maintenant|désolée?|pardon|por cierto|ahora|a partir de (?:ahora|agora)|corrección|aliás|agora|correção|кстати|теперь|отныне|исправление|顺便说一下|(?:刚才|我|昨天)?说错了|对了|更正|现在|以后|今は|今後は?|訂正|すみません|ちなみに)(?![\p{L}\p{Script=Latin}])[\s,.:：，、–—-]*|(?:现在|更正|今は|すみません|訂正(?:です)?)[：，、。]?\s*)+/iu;
+  /^(?:(?:and|so|also|well|before (?:we|i|you) (?:start|begin|go on)|one (?:more |last )?thing|wait(?: no)?|no wait|lol|haha|hey|oye|i (?:told you|got (?:that|it)) wrong|corrigindo|me equivoqué(?: antes)?|quise decir que|yeah|ah|ugh|oh|hm+|argh|guess what|bad news|good news|yes|nope?(?=,)|ok(?:ay)?|by the way|btw|fyi|my bad|(?:quick |small )?heads[- ]up|turns out(?: that)?|typo(?: earlier| yesterday| there)?|(?:(?:big|great|good|bad|sad|quick|exciting|small|huge) )?(?:news|update|decision|change|announcement|upgrade)(?=\s?[—–:-])|i (?:should|forgot to|want to|wanted to|must)(?: also)? (?:mention|add|say|note)(?: that)?|i(?:['’]d| would) like to (?:mention|add)(?: that)?|it['’]?s official|i made a (?:big )?decision|for context|just so you know|just heard(?: from \S+)?(?: that)?|usually|normally|these days|nowadays|as of (?:today|now|(?:this|last|next) \w+|\w+ \d+)|since (?:last |this |the )?(?!when)\w+|from now on|now|sorry|actually|(?:small |quick )?(?:correction|update)|correct that|scratch that|change of plans?|(?:on )?second thoughts?|after all|i misspoke(?: yesterday| earlier)?|my mistake|i changed my mind|na verdade|erro meu|erreur de ma part|(?:no|nein|non|não|нет)(?=,)|eigentlich|tatsächlich|en fait|en réalité|en realidad|na realidade|на самом деле|вообще-то|übrigens|ab jetzt|ab sofort|jetzt|inzwischen|korrektur|au fait|désormais|finalement|au final|maintenant|désolée?|pardon|por cierto|ahora|a partir de (?:ahora|agora)|corrección|aliás|agora|correção|кстати|теперь|отныне|исправление|顺便说一下|(?:刚才|我|昨天)?说错了|对了|更正|现在|以后|今は|今後は?|訂正|すみません|ちなみに|不对|いいえ|いや|違います|実は)(?![\p{L}\p{Script=Latin}])[\s,.:：，、–—-]*|(?:现在|更正|其实|今は|すみません|実は|訂正(?:です)?)[：，、。]?\s*)+/iu;
 
 /** Any word of a change or a corrected mistake; it does not tell what changed. */
 export const TELLS_CHANGE: RegExp = rule(
@@ -173,6 +173,7 @@ export const TELLS_CHANGE: RegExp = rule(
     "(?:^|(?<=[,;.!–—-] ))so(?= (?:the|our|my|we|i|it['’]s|(?:\\p{L}+ ){1,3}?(?:is|are)) )|(?:after|thanks to|since|with) the (?:new |\\S+ )?(?:work|upgrade|migration|move|renovation|refactor\\p{L}*|relaunch|rebrand|merger|acquisition|hires?|job)|(?:stretch|push|raise|lower|cut|extend)(?:ed)? (?:\\S+ ){1,4}?to(?= [\\d$€£])|(?:died|stolen|expired|quit|left|sold|bought|picked up|passed)|over the weekend|started (?:at|as)|all the way",
     "misspoke|mistakes?|mistaken|typo|turns out|should read|make that|after all|(?:on )?second thoughts?|out of date|outdated|lifted|again|no more|(?:scratch|ignore|disregard|never mind) (?:what|the)",
     "wrong|mixed up|upped|joined|ended|removed|stopped|too (?:strict|pricey|expensive|slow|short|long)|turned out|starting|since|from here on|swapped|nope|renewed|abandoned|voted|new|new home|pushed|pulled out|gone|gets? rid of|got rid of|is all|cut|in the end|i go by|decommissioned|sunset|phased out|superseded|swapped|became|has become|finally|isn['’]t|used to",
+    "eigentlich|tatsächlich|en (?:fait|réalité|realidad)|na realidade|на самом деле|вообще-то",
     "umzug|raus|aufgehört|vertan|geirrt|doch|gegangen|weg|abgeschafft|nun|neu(?:e[rsn]?)?|seit (?:heute|gestern|dieser|letzter)|aufgehoben|wieder|abgelöst|ersetzt",
     "quitté\\p{L}*|parti(?= à)|depuis|finalement|erreur|maintenant|trompée?|remplac\\p{L}+|de nouveau|nouve(?:au|lle)",
     "terminamos a migração|actualización|lo pensé mejor|desde|subimos|bajamos|quedó|aplaz\\p{L}+|equivoqu\\p{L}+|nuev[oa]|vuelve|volver|lo pasamos|al final",
@@ -195,15 +196,27 @@ export const REPORTED: RegExp = rule(
   "(?<!我)(?<!我们)(?:说|表示|认为|写道|建议)(?!过)|根据.{1,10}[说的]|によると|と(?:言って|言いました|書いて|述べて)",
 );
 
-/** Denies that it was said or is true. */
-export const DENIED: RegExp = rule(
+/** It was a joke. */
+export const JOKE: RegExp = rule(
   word(
-    "(?:never|didn['’]t|did not|haven['’]t|have not) (?:said|say|told|tell|asked|ask|meant|mean|wanted)",
+    "(?:just|only|was|am|i['’]m|we['’]re) (?:kidding|joking)|(?:is|was|it['’]s) (?:just |only )?a joke|jk",
+    "(?:nur|bloß|war|kleiner) (?:ein |als )?(?:scherz|spaß|witz)|(?:je|on) (?:plaisant(?:e|ais)|rigol(?:e|ais))|une blague|pour rire",
+    "(?:es|era|en) (?:una )?broma|bromea(?:ba|ndo)|brincadeira|brincando|шучу|шутка|пошутил\\p{L}?",
+  ),
+  "开玩笑|冗談|ジョーク",
+);
+
+/** Denies that it was said, is true or was meant. */
+export const DENIED: RegExp = rule(
+  JOKE.source,
+  word(
+    "(?:never|didn['’]t|did not|haven['’]t|have not) (?:said|say|told|tell|asked|ask|meant|mean|wanted)|not (?:saying|claiming|suggesting)",
+    "(?:sage|behaupte|meine) (?:ja )?nicht|ne (?:dis|prétends) pas|no (?:digo|estoy diciendo)|não (?:digo|estou dizendo)|не (?:говорю|утверждаю)",
     "(?:not|isn['’]t) true|it is (?:wrong|false) that|(?:nie|nicht) (?:gesagt|behauptet|gemeint)",
     "stimmt nicht, dass|(?:jamais|pas) dit|(?:nunca|no) (?:dije|he dicho)|(?:nunca|não) (?:disse|falei)",
     "(?:никогда )?не говорил\\p{L}?",
   ),
-  "没(?:有)?(?:说|讲)过?|从来没说|言って(?:い)?(?:ない|ません)|言った覚えは",
+  "(?:没有?|不是|从来没)(?:说|讲)过?|言って(?:い)?(?:ない|ません)|言った覚えは",
 );
 
 /** A hypothesis. */
@@ -257,4 +270,4 @@ export const LABEL: RegExp =
 
 /** Refers to what was just said. */
 export const THAT: RegExp =
-  /^(?:(?:that|this|it|what i (?:just )?said)|das|dies|es|ça|cela|ceci|eso|esto|isso|isto|это|这个|这件事|这些|それ|これ|このこと|今の)(?:\s+(?:again|wieder|bitte|please|from (?:your |the )?memory|aus deinem gedächtnis|de ta mémoire|de tu memoria|da (?:tua |sua )?memória))*[.!。！]*$/iu;
+  /^(?:(?:that|this|it|what i (?:just )?said)|was ich (?:gerade |eben |dir )*(?:gesagt|erzählt) habe|ce que je (?:viens de (?:te )?dire|t['’]ai dit)|lo que (?:(?:te )?(?:acabo de decir(?:te)?|dije|he dicho))|o que (?:eu )?(?:(?:te )?(?:acabei de (?:te )?dizer|disse|falei))|(?:то,? )?что я (?:только что |тебе )*сказал\p{L}?|我刚才?说的话?|今(?:言った|話した)(?:こと)?|das|dies|es|ça|cela|ceci|eso|esto|isso|isto|это|这个|这件事|这些|それ|これ|このこと|今の)(?:\s+(?:again|wieder|bitte|please|from (?:your |the )?memory|aus deinem gedächtnis|de ta mémoire|de tu memoria|da (?:tua |sua )?memória))*[.!。！]*$/iu;

@@ -103,7 +103,7 @@ const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
     ["name", "зовут|heiße|m['’]appelle|me llamo|chamo-me|call me"],
     [
       "live",
-      "live|living|moved to|sitze in|lebe jetzt|(?<=^(?:ich bin|wir sind) )nach(?= .{2,40}gezogen)|(?:ai|avons) déménagé(?: à)?|(?:me|nos) mud(?:é|amos) a|me mudei para|mudei para|переехали|wohne|lebe|habite|vis|vivo|moro|живу|живём|переехала?|work from",
+      "live|living|moved to|sitze in|lebe jetzt|(?<=^(?:ich bin|wir sind) )nach(?= .{2,40}gezogen)|(?:ai|avons) déménagé(?: à)?|(?:me|nos) (?:he |hemos )?mud(?:é|amos|ado) a|me mudei para|mudei para|переехали|wohne|lebe|habite|vis|vivo|moro|живу|живём|переехала?|work from",
     ],
     [
       "use",
@@ -129,7 +129,7 @@ const SCRIPT_VERBS: readonly (readonly [VerbClass, RegExp])[] = [
 ];
 /** A change of a subject: the new value follows. */
 const BECAME =
-  /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed|extended|relocated|brought forward|slipped|went (?:up|down)|(?:went|jumped|fell|climbed|dropped|improved|expanded|scaled|grown)|rose|grew|shrank|bumped|raised|lowered|increased|decreased|reduced|upgraded|downgraded|slid|shifted)(?: (?:from \S+(?: \S+)? )?to| back to)?|(?:is|are) (?:up|down) to|turned(?= \d)|became|started(?= \d)|wurde(?=.*(?:verschoben|verlegt))|ist nach(?=.*umgezogen)|hat sich geändert|a changé|a été (?:déplacée?|reportée?|décalée?|avancée?)(?: au| à)?|est (?:décalée?|reportée?|passée?)(?: au| à)?|se movió al?|(?:cambió|pasó) a(?: los)?|mudou para|foi (?:adiado |movido )?para|(?:ficou|passou) para|(?:перенесли|продлили|переехал\p{L}?) (?:на|до|в)|изменился на|改成了?|改为|改到|变成了?)(?![\p{L}])|改成了?|改为|改到|搬到了?|推迟到|提前到|挪到|迁移?到|移到|に(?:変更|変わり|延期|移|引っ越|繰り上げ)/iu;
+  /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed|extended|relocated|brought forward|slipped|went (?:up|down)|(?:went|jumped|fell|climbed|dropped|improved|expanded|scaled|grown)|rose|grew|shrank|bumped|raised|lowered|increased|decreased|reduced|upgraded|downgraded|slid|shifted)(?: (?:from \S+(?: \S+)? )?to| back to)?|(?:is|are) (?:up|down) to|turned(?= \d)|became|started(?= \d)|wurde(?=.*(?:verschoben|verlegt))|ist nach(?=.*umgezogen)|hat sich geändert|a changé|a été (?:déplacée?|reportée?|décalée?|avancée?)(?: au| à)?|est (?:décalée?|reportée?|passée?)(?: au| à)?|se (?:ha )?(?:movi(?:ó|do)|aplaz(?:ó|ado)|posp(?:uso|uesto)|retras(?:ó|ado)|adelant(?:ó|ado)|traslad(?:ó|ado)) al?|(?:cambió|pasó) a(?: los)?|mudou para|foi (?:\p{L}+[oa] )?para|(?:ficou|passou) para|(?:перенес\p{L}+|сдвинул\p{L}?|продлили|переехал\p{L}?) (?:на|до|в)|изменился на|改成了?|改为|改到|变成了?)(?![\p{L}])|改成了?|改为|改到|搬到了?|推迟到|提前到|挪到|迁移?到|移到|に(?:変更|変わり|延期|移|引っ越|繰り上げ)/iu;
 
 /** `Standup's at 9`, but not `Ann's desk`. */
 const IS =
@@ -266,7 +266,7 @@ function namesIn(text: string): ReadonlySet<string> {
 
 /** Verbs before what was left behind. */
 const LEAVES =
-  "(?:cancell?ed|dumped|vetoed|gave up|given up(?: on)?|gone off|unsubscribed from|closed)|ripped out|(?<=^|(?:^|[\\s,])(?:i|we) )left(?! for| so| and| at)|not going back to|stopped(?: using)?|dropped(?! (?:\\S+ ){0,4}?(?:to|from|by)(?![\\p{L}]))|ditched|replaced(?! by| with)|retiring|retired|abandoned|gave up on|(?:got|getting) rid of|swapped(?: out)?|killed|phased out|sold(?! on| out)|scrapped|axed|archived|walked away from|pulled the plug on|(?:moved|moving|switched|migrated|got|are|['’]re) off(?: of)?|quit|(?:ai|a|avons|ont) (?:abandonné|arrêté|quitté|vendu|laissé tomber)|(?:dejé|dejamos|abandonamos|vendí|vendimos)(?: de (?:usar|trabajar en))?|(?:salí|salimos) de|(?:saí|saímos) d[aeo]s?|(?:parei|paramos) (?:com|de usar)|largamos|vendi|(?:бросил|продал|закрыл)\\p{L}*|(?:ушёл|ушла|ушли) из";
+  "(?:cancell?ed|dumped|vetoed|gave up|given up(?: on)?|gone off|unsubscribed from|closed)|ripped out|(?<=^|(?:^|[\\s,])(?:i|we) )left(?! for| so| and| at)|not going back to|stopped(?: using)?|dropped(?! (?:\\S+ ){0,4}?(?:to|from|by)(?![\\p{L}]))|ditched|replaced(?! by| with)|retiring|retired|abandoned|gave up on|(?:got|getting) rid of|swapped(?: out)?|exchanged|traded(?: in)?|killed|phased out|sold(?! on| out)|scrapped|axed|archived|walked away from|pulled the plug on|(?:moved|moving|switched|migrated|got|are|['’]re) off(?: of)?|quit|(?:ai|a|avons|ont) (?:abandonné|arrêté|quitté|vendu|laissé tomber)|(?:dejé|dejamos|abandonamos|vendí|vendimos)(?: de (?:usar|trabajar en))?|(?:salí|salimos) de|(?:saí|saímos) d[aeo]s?|(?:parei|paramos) (?:com|de usar)|largamos|vendi|(?:бросил|продал|закрыл)\\p{L}*|(?:ушёл|ушла|ушли) из";
 const LEFT =
   "dead|gone(?! home| to| out| on)|history|retired|deprecated|discontinued|renamed|replaced|shut down|swapped out|dropped|phased out|decommissioned|sunset|off the table|no more|out";
 const GIVEN_UP = new RegExp(
@@ -294,9 +294,12 @@ const GONE: readonly RegExp[] = [
   /^(?:(?:o|a|der|die|el|la|le) )?(\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?) (?:saiu|se fue|dejó|est parti\p{L}?|a quitté|ist (?:weg|gegangen|raus)|hat gekündigt|уволил(?:ся|ась)|уш(?:ёл|ла))(?![\p{L}])/giu,
   /(?<![\p{L}])(?:instead of|rather than|in place of|statt|anstelle von|nicht(?: mehr)?(?: auf| in)?|au lieu de|à la place de|(?<=,\s?)(?:et |y |e )?(?:pas|non|no|não)|en (?:lugar|vez) del?|ya no|(?:em vez|no lugar) d[eoa]s?|não (?:é|está|são)|вместо) ([^,;.(]+)/giu,
   /(?:von|(?:passés?|passée|changé|migré|cambiamos|pasamos|migramos|mudamos|trocamos) de|(?:перешли|перенесли) со?) (.+?) (?:auf|zu|à|vers|a|para|por|на) /giu,
+  /(?:sustitu|reemplaz|substitu|relev|remplac)\p{L}* (?:a |o |à )?(\p{Lu}[\p{L}'’-]+)|von (\p{Lu}[\p{L}'’-]+) übernommen/gu,
+  /(?:took|takes|taken|taking) over from ([^,;.]+?)(?= as(?![\p{L}])|[,;.]|$)/giu,
+  /(?:(?:hemos |he )?(?:cambi(?:amos|ado|é)|sustitui(?:mos|do)|reemplaza(?:mos|do)|troc(?:amos|ado)|troquei|substitu(?:ímos|ído|í)) (?:el |la |los |las |o |a |os |as )?([^,;]+?) (?:por|pel[oa]s?)|(?:remplacé|échangé|troqué) (?:le |la |les |l['’])?([^,;]+?) (?:par|contre|pour)|(?:den |die |das )?(\S+) (?:durch|gegen) [^,;]+? (?:ersetzt|(?:aus|ein)?getauscht)|(?:замени|поменя|смени)(?:л|ла|ли) ([^,;]+?) на)(?![\p{L}])/giu,
   /(?:^|\s)(?:не ([^,;.]+?), а |от (\S+) отказались)/giu,
-  /不(?:再)?(?:是|用|使用|在)\s?([^，,。]+)|从\s?(.+?)\s?(?:换|改|迁移|切换)(?:到|成)|代替\s?([\p{L}\p{N} ]+?)(?=做|[，,。]|$)/gu,
-  /(.+?)の代わりに|([\p{L}\p{N}.]+)\s?から\s?[\p{L}\p{N}.]+\s?に(?:切り替え|変更|移行)/gu,
+  /不(?:再)?(?:是|用|使用|在)\s?([^，,。]+)|[从把]\s?(.+?)\s?(?:换|改|迁移|切换|替换)(?:到|成|为)|代替\s?([\p{L}\p{N} ]+?)(?=做|[，,。]|$)/gu,
+  /(.+?)の代わりに|([\p{L}\p{N}.]+)\s?から\s?[\p{L}\p{N}.]+\s?に(?:切り替え|変更|移行|乗り換え)|([\p{L}\p{N}.]+)\s?を[^、。]+に(?:置き換え|切り替え|乗り換え|変え)/gu,
 ];
 
 function phrasesOf(text: string, patterns: readonly RegExp[]): string[] {

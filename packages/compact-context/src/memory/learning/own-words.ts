@@ -2,12 +2,13 @@ import type { Message } from "../../core/message.ts";
 import { createLruMap } from "../../errors.ts";
 import { REDACTED } from "../../redaction/finding.ts";
 import { isCardNumber } from "../../redaction/personal.ts";
-import { TITLES } from "../../summarizers/extractive/text.ts";
+import { oneLine, TITLES } from "../../summarizers/extractive/text.ts";
 import { readSaid, withoutHandedOver } from "../../summarizers/extractive/typed.ts";
-import { readForgetRequest, splitAtRequest } from "./forgetting.ts";
+import { ANNOUNCES, readForgetRequest, splitAtRequest } from "./forgetting.ts";
 import {
   DENIED,
   FROM_NOW_ON,
+  JOKE,
   KEEP_IN_MIND,
   LABEL,
   LASTING,
@@ -66,13 +67,7 @@ export function saidIn(message: Message): string {
 /** The sentences of a text without list marks. */
 export function sentencesOf(text: string): string[] {
   return rawSentencesOf(text)
-    .map((sentence) =>
-      sentence
-        .replace(MARKS, "")
-        .replace(/\*\*|__/g, "")
-        .replace(/\s+/g, " ")
-        .trim(),
-    )
+    .map((sentence) => oneLine(sentence.replace(MARKS, "").replace(/\*\*|__/g, "")))
     .filter((sentence) => /[\p{L}\p{N}]/u.test(sentence));
 }
 
@@ -157,8 +152,16 @@ export function ownStatements(text: string): string[] {
   const own = typedBefore(text);
   if (isTalk(own)) return [];
   return sentencesOf(own)
-    .filter((sentence, index, all) => isOwn(sentence) && !isReasonOf(all[index - 1], sentence))
+    .filter(
+      (sentence, index, all) =>
+        isOwn(sentence) && !isReasonOf(all[index - 1], sentence) && !isJokingWord(all[index + 1] ?? ""),
+    )
     .map((sentence) => sentence.replace(TAG, ""));
+}
+
+/** `Just kidding.`: takes the sentence before back. */
+function isJokingWord(sentence: string): boolean {
+  return JOKE.test(sentence) && (sentence.length < 12 || sentence.split(/\s+/).length <= 4);
 }
 
 function isOwn(said: string): boolean {
@@ -174,7 +177,7 @@ function givesText(sentence: string): boolean {
 
 function isInOwnName(sentence: string): boolean {
   if (hasLongQuote(sentence) || isLabelled(sentence) || BY_PROGRAM.test(sentence)) return false;
-  if (readForgetRequest(sentence)?.sure === true) return false;
+  if (readForgetRequest(sentence)?.sure === true || ANNOUNCES.test(sentence)) return false;
   if (DENIED.test(sentence) || SUPPOSED.test(sentence)) return false;
   return !REPORTED.test(sentence.replace(LEAD, "").replace(OUR_RULES, ""));
 }

@@ -41,13 +41,17 @@ export function relationOf(newer: string, older: string): Relation {
 /** A statement whose subject is in another sentence. */
 const OF_WHAT_CAME_BEFORE = /^(?:that|this|it)(?:['’]s| is| was)(?: now)? (?:our|my|the|a)\s/i;
 
-/** The statements that a newer one replaces: those it names, else the only one it can mean. */
+/**
+ * The statements that a newer one replaces: those it names, else the only one it can mean. One that `corrects`
+ * stands in the place of what was just taken back.
+ */
 export function replacedBy<Item extends { readonly text: string }>(
   newer: string,
   items: readonly Item[],
+  corrects: boolean,
 ): readonly Item[] {
   const by = (relation: Relation): Item[] => items.filter(({ text }) => relationOf(newer, text) === relation);
-  const named = by("replaces");
+  const named = [...by("replaces"), ...(corrects ? by("conflicts") : [])];
   if (named.length > 0) return named;
   const now = read(newer);
   const likely = by("likely")
@@ -348,13 +352,11 @@ function denies(now: Read, then: Read): boolean {
 /** A clause of the older statement is about something the newer ones do not mention: a port, a reason. */
 export function statesMoreThan(older: string, newer: string): boolean {
   const told = topicTerms(newer);
-  return clausesIn(older).some((clause) => isUntold(clause, told));
-}
-
-function isUntold(clause: string, told: ReadonlySet<string>): boolean {
-  const { content } = read(clause);
-  const said = [...content].filter((term) => isValue(term) || !isOrdinary(term));
-  return said.length > 1 && shareIn(content, told) === 0;
+  return clausesIn(older).some((clause) => {
+    const { content } = read(clause);
+    const said = [...content].filter((term) => isValue(term) || !isOrdinary(term));
+    return said.length > 1 && shareIn(content, told) === 0;
+  });
 }
 
 const PARTS = /[,;，、]\s*(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но)?\s*|\s(?:and|und|et|y|e|и)\s/iu;
@@ -367,19 +369,36 @@ const OWN_SUBJECT =
 
 /** The parts of an older statement that a newer one does not mention; undefined if there are none. */
 export function restOf(older: string, newer: string): string | undefined {
-  const [first = "", ...others] = older.replace(/[.!。！]+$/u, "").split(PARTS);
-  const told = topicTerms(newer);
-  const said = others.filter(
-    (part) => isUntold(part, told) && !DEPENDS.test(part) && part.split(/\s/).length > 1,
-  );
-  // A lifted rule leaves nothing.
-  if (said.length === 0 || shareIn(topicTerms(first), told) === 0 || read(newer).permits) return undefined;
-  const whose = subjectIn(first);
-  const parts = said.flatMap((part) => {
-    if (OWN_SUBJECT.test(part) || subjectIn(part) !== undefined) return [part];
-    return whose === undefined ? [] : [`${whose}${part}`];
+  const pieces = older.replace(/[.!。！]+$/u, "").split(PARTS);
+  const [first = ""] = pieces;
+  // Without a key it is no clause; one without a subject has it in its verb.
+  const whose = subjectIn(first) ?? (read(first).key === undefined ? undefined : "");
+  const [told, { key, permits }] = [topicTerms(newer), read(newer)];
+  const parts = pieces.map((piece, index) => {
+    const isOwn = index === 0 || OWN_SUBJECT.test(piece);
+    const isWhole = isOwn || subjectIn(piece) !== undefined;
+    const { content, key: its } = read(piece);
+    const subject = isOwn ? (its?.subject ?? NONE) : NONE;
+    const isOfAnother = subject.size > 0 && shareIn(subject, told) === 0;
+    const said = [...content].filter((term) => !(isOwn && holds(key?.subject ?? NONE, term)));
+    const isUntold = isOfAnother || (said.length > 0 && shareIn(new Set(said), told) === 0);
+    return {
+      text: isWhole ? piece : `${whose}${piece}`,
+      share: shareIn(content, told),
+      isRelated: isOwn && relationOf(newer, piece) !== "apart",
+      isKept:
+        isUntold &&
+        !DEPENDS.test(piece) &&
+        (index === 0 || content.size > 1) &&
+        (isWhole || whose !== undefined),
+    };
   });
-  const rest = parts.join("; ");
+  const related = parts.filter(({ isRelated }) => isRelated).sort((one, other) => other.share - one.share);
+  const replaced = related[0] ?? parts[0];
+  // A lifted rule leaves nothing.
+  if (permits || (related.length === 0 && replaced?.share === 0)) return undefined;
+  const kept = parts.filter((part) => part !== replaced && part.isKept);
+  const rest = kept.map(({ text }) => text).join("; ");
   return rest === "" ? undefined : `${rest.charAt(0).toUpperCase()}${rest.slice(1)}.`;
 }
 

@@ -31,6 +31,10 @@ export interface DurableStatement {
   readonly text: string;
   /** Id of the message with the statement. */
   readonly from: string;
+  /** The user asked to remember it. */
+  readonly asked: boolean;
+  /** It stands in the place of something that was just taken back. */
+  readonly corrects: boolean;
 }
 
 /** Emoticons and unfinished sentences. */
@@ -83,12 +87,10 @@ export function durableStatements(
     const found = inMessage(message, [...known, ...all.map(({ text }) => text)]);
     all.push(...(found.length > MOST_OF_ONE ? found.filter(({ asked }) => asked) : found));
   }
-  return all.map(({ section, text, from }) => ({ section, text, from }));
+  return all;
 }
 
-type Found = DurableStatement & { readonly asked: boolean };
-
-function inMessage(message: Message, known: readonly string[]): Found[] {
+function inMessage(message: Message, known: readonly string[]): DurableStatement[] {
   const typed = saidIn(message);
   const sentences = joined(ownStatements(typed), known);
   const instead = new Set(insteadOfForgotten(typed));
@@ -98,8 +100,9 @@ function inMessage(message: Message, known: readonly string[]): Found[] {
     const plain = sentence.slice(lead.length);
     if (TO_DO.test(plain) || isBareRequest(sentence)) return [];
     const isAsked = lead !== "" || REMEMBER_THAT.test(plain) || isBareRequest(sentences[index + 1] ?? "");
-    const asked = isAsked || instead.has(sentence);
-    return toldIn(asked ? plain.replace(/^to (?=\p{L})/u, "") : plain, { asked, isStory }, known);
+    const corrects = instead.has(sentence);
+    const heard = { asked: isAsked || corrects, corrects, isStory };
+    return toldIn(heard.asked ? plain.replace(/^to (?=\p{L})/u, "") : plain, heard, known);
   });
   const said = [...found, ...(isStory ? [] : asidesIn(typed, found))];
   return said.map((told) => ({
@@ -109,17 +112,17 @@ function inMessage(message: Message, known: readonly string[]): Found[] {
   }));
 }
 
-type Told = Omit<Found, "from">;
+type Told = Omit<DurableStatement, "from">;
 
 /** The lasting statement of a sentence: all of it, or the part with news about something known. */
 function toldIn(text: string, heard: Heard, known: readonly string[]): Told[] {
   if (!isStatement(text)) return [];
-  const { asked, isStory } = heard;
+  const { asked, corrects, isStory } = heard;
   const section = sectionOf(text, heard, known);
-  if (section !== undefined) return [{ section, text, asked }];
+  if (section !== undefined) return [{ section, text, asked, corrects }];
   const news = isStory ? undefined : newsOf(text, known);
   if (news === undefined || !isStatement(news) || TRANSIENT.test(news.replace(SAID_ON, " "))) return [];
-  return [{ section: "Facts", text: news, asked }];
+  return [{ section: "Facts", text: news, asked, corrects }];
 }
 
 /** Facts told along with a request, except those already found. */
@@ -127,7 +130,7 @@ function asidesIn(typed: string, found: readonly Told[]): Told[] {
   return ownAsides(typed).flatMap(({ text, reads }): Told[] => {
     const isTold = found.some((one) => one.text.includes(text));
     if (isTold || !isStatement(text) || TRANSIENT.test(text) || !tellsFact(reads)) return [];
-    return [{ section: "Facts", text, asked: false }];
+    return [{ section: "Facts", text, asked: false, corrects: false }];
   });
 }
 
@@ -172,23 +175,18 @@ function isBareRequest(sentence: string): boolean {
   return REMEMBER_THAT.test(sentence) && sentence.replace(REMEMBER_THAT, "").trim() === "";
 }
 
-interface Heard {
-  readonly asked: boolean;
+interface Heard extends Pick<DurableStatement, "asked" | "corrects"> {
   readonly isStory: boolean;
 }
 
 function sectionOf(text: string, heard: Heard, known: readonly string[]): DurableSection | undefined {
-  const { asked } = heard;
+  const { asked, isStory } = heard;
   if (!asked && TRANSIENT.test(text))
     return TRANSIENT.test(text.replace(SAID_ON, " ")) ? undefined : sectionOfChange(text, known);
-  const isFact = isToldAsFact(text, heard);
+  const isFact = tellsFact(text) && (asked || !isStory || tellsState(text));
   if (CHOSEN.test(text)) return /\s[a-d1-9][.!]?$/i.test(text) ? undefined : "Decisions";
   if (asked || isFact) return isRule(text) && !isFact ? "Constraints" : "Facts";
   return isWish(text, heard) ? "Constraints" : sectionOfChange(text, known);
-}
-
-function isToldAsFact(text: string, { asked, isStory }: Heard): boolean {
-  return tellsFact(text) && (asked || !isStory || tellsState(text));
 }
 
 /** In a story, or about something mentioned before, only an imperative is a wish. */
@@ -295,7 +293,7 @@ const OURS: RegExp = rule(
   "^(?:my|our|the team['’]s|\\p{L}+, (?:my|our) [^,]{3,30},|unser\\p{L}{0,2}|mein\\p{L}{0,2}|notre|nos|mon|ma|mes|nuestr[oa]s?|mis?|noss[oa]s?|meus?|minhas?)\\s",
   "^(?:we|i|wir|ich|nous|je|nosotr[oa]s|yo|nós|eu|a gente|мы|я)(?:['’](?:m|re|ve))?\\s|^i(?:m|ve)\\s|^(?:j|m)['’]\\p{L}|^on\\s(?:(?:n['’]|ne |se |s['’]|a |est |y )|(?:utilise|héberge|déploie|teste|travaille|paie|paye|facture|parle|mange|fait|préfère|garde|suit|livre|vend|gère|stocke|appelle)\\s)",
   "^(?:in|on|at|for|within) (?:our|my)\\s|^(?:\\S+\\s){1,4}\\p{L}+en wir\\s|^(?:\\S+\\s){1,3}у нас\\s",
-  "^(?:you can )?call me\\s|^(?:me|nos)\\s(?:llamo|mudé|mudamos|gusta\\p{L}*|encanta\\p{L}*)|^chamo-me\\s",
+  "^(?:you can )?call me\\s|^(?:me|nos)\\s(?:llamo|(?:he |hemos )?mud(?:é|amos|ado)|gusta\\p{L}*|encanta\\p{L}*)|^chamo-me\\s",
   // Spanish and Portuguese omit the pronoun.
   "^(?:(?:ya|também|también|no|não|siempre|sempre)\\s){0,2}(?!v?amos\\s|hagamos|sejamos)\\p{L}{2,}(?:amos|emos|imos)\\s",
   "^(?:(?:ya|também|también|no|não|siempre|sempre|nunca)\\s){0,2}(?:vivo|trabajo|soy|tengo|prefiero|hablo|uso|como|bebo|tomo|estudio|llevo|viajo|conduzco|dirijo|enseño|juego|toco|duermo|odio|nací|dejé|cambié|compré|vendí|moro|trabalho|sou|tenho|prefiro|falo|estudo|viajo|ensino|jogo|gosto|durmo|nasci|mudei|parei|deixei|comprei)\\s",
@@ -364,7 +362,7 @@ const VALUE: RegExp = rule(
 );
 
 const UNSPACED_THING =
-  /^[^，,]{1,16}(?:是|在|为|叫|(?<!不要?|别|请|都)用(?!户)|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|保留|每[天周月年]).{1,40}$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$|^(?:(?:先|今)[週月]|去年|昨日|最近|ついに)?[、,]?.{1,20}(?:に引っ越し|に転職し|に入社し|を辞め|をやめ|を卒業し)(?:まし)?た[。.]?$|^(?:上个?月|上周|去年|昨天|最近|已经|刚){0,2}(?:搬到|搬去|换了|换成|辞了|买了).{1,20}$/u;
+  /^[^，,]{1,16}(?:是|在|为|叫|(?<!不要?|别|请|都)用(?!户)|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|保留|每[天周月年]).{1,40}$|から.{1,20}に(?:乗り換え|切り替え|移行|変更)(?:まし)?た[。.]?$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$|^(?:(?:先|今)[週月]|去年|昨日|最近|ついに)?[、,]?.{1,20}(?:に引っ越し|に転職し|に入社し|を辞め|をやめ|を卒業し)(?:まし)?た[。.]?$|^(?:上个?月|上周|去年|昨天|最近|已经|刚){0,2}(?:搬到|搬去|换了|换成|辞了|买了).{1,20}$/u;
 
 // ---- which sentences are standing rules
 

@@ -116,7 +116,7 @@ const SHORTENED =
   /^(?:ificates?|ução|ucción|uct\w+|urat\w+|sitor\w+|istrat\w+|ironments?|lications?|umentations?)$/u;
 const ENDINGS = /^(?:r|in|e?s|e?d|ing|n|en|es|er|ly|a|o|ы|и|у|а|ой|ем|ами|ить|ь)$/;
 const ENDING_PAIR =
-  /^(?:y ies|ies y|e ing|ing e|e ed|ed e|а у|у а|а ы|ы а|я ю|ю я|а ой|ой а|а е|е а|ь ить|ить ь|e en|en e|es y|y es|es ing|ing es|s ing|ing s|s ed|ed s|es ies|ation |ation s|o a|a o|en t|t en|er ez|ez er)$/;
+  /^(?:y ies|ies y|e ing|ing e|e ed|ed e|а у|у а|а ы|ы а|я ю|ю я|а ой|ой а|а е|е а|ь ить|ить ь|e en|en e|es y|y es|es ing|ing es|s ing|ing s|s ed|ed s|es ies|ation |ation s|o a|a o|a e|e a|en t|t en|er ez|ez er)$/;
 
 export function same(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
   return one.size === other.size && one.size > 0 && [...one].every((term) => other.has(term));
@@ -147,7 +147,7 @@ function kindAlone(term: string): ValueKind | undefined {
 const DAYS = new RegExp(`^(?:${DAY_NAMES}|may|noon|midnight|weeks?|days?|months?)$`, "iu");
 
 const NUMBERS = new RegExp(
-  `^(?:one|${NUMBER_NAMES}|eleven|twelve|fifteen|twenty|first|second|third|fourth|fifth|premier|deuxième|troisième|quatrième|первый|второй|一|兩|[两二三四五]个|[一二三四五]人)$`,
+  `^(?:one|${NUMBER_NAMES}|eleven|twelve|fifteen|twenty|first|second|third|fourth|fifth|sixth|seventh|(?:erst|zweit|dritt|viert|fünft|sechst)e[nrsm]?|premi(?:er|ère)|(?:deux|trois|quatr|cinqu|six)ième|(?:primer|tercer|cuart|sext|terceir|primeir)[oa]?|(?:segund|quart|quint)[oa]|(?:перв|втор|четв[её]рт|пят|шест)(?:ый|ой|ая|ом|ого|ую)|трет(?:ий|ья|ьем|ьего|ью)|一|兩|[两二三四五]个|[一二三四五]人)$`,
   "u",
 );
 

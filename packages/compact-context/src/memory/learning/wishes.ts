@@ -1,6 +1,6 @@
 import type { Message } from "../../core/message.ts";
 import { rulesIn } from "../../summarizers/extractive/statements.ts";
-import { type ForgetRequest, readForgetRequest } from "./forgetting.ts";
+import { type ForgetRequest, goesOnWith, readForgetRequest, readForgetRequests } from "./forgetting.ts";
 import { FORBIDS, LASTING, PERMITS, THAT } from "./language.ts";
 import { read } from "./meaning.ts";
 import { saidIn, sentencesOf, typedBefore } from "./own-words.ts";
@@ -122,22 +122,24 @@ export interface ForgetWish extends ForgetRequest {
 
 /** The forget requests of a conversation, in order. */
 export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
-  let last: string | undefined;
+  let [last, asked] = ["", ""];
   return messages.flatMap((message) => {
     const typed = saidIn(message);
     if (typed === "") return [];
     const sentences = sentencesOf(typedBefore(typed));
     const wishes = sentences.flatMap((sentence, index): ForgetWish[] => {
       const before = sentences.slice(Math.max(0, index - 2), index);
-      const request = readForgetRequest(sentence, before);
-      if (request === undefined) return [];
-      const { topic, points, isLoose, at } = request;
-      const said = [sentence.slice(at), ...(isLoose ? before : [])];
-      if (points.length > 0 || !THAT.test(topic)) return [{ ...request, from: message.id, said }];
-      return last === undefined
-        ? []
-        : [{ ...request, from: message.id, topic: last, all: false, sure: true, said }];
+      const order = goesOnWith(sentence, sentences[index - 1] ?? asked) ?? sentence;
+      return readForgetRequests(order, before).map((request): ForgetWish => {
+        const { topic, points, isLoose, at } = request;
+        const said = [order === sentence ? sentence.slice(at) : sentence, ...(isLoose ? before : [])];
+        const wish = { ...request, from: message.id, said };
+        return points.length > 0 || !THAT.test(topic)
+          ? wish
+          : { ...wish, topic: last, all: false, sure: true };
+      });
     });
+    asked = sentences.at(-1) ?? "";
     last = sentencesOf(typed).findLast((sentence) => readForgetRequest(sentence) === undefined) ?? last;
     return wishes.filter(({ topic }) => topicTerms(topic).size > 0);
   });

@@ -123,3 +123,32 @@ it.each(["What did we do this weekend?", "What did we do on the weekend?"])(
     ]);
   },
 );
+
+const state = (kind: "current-state" | "next-steps"): MemoryCandidate => ({
+  ...lineOf(kind),
+  source: "channel-session",
+  sectionKind: kind,
+});
+
+it.each([
+  "What are the next steps?",
+  "What comes next?",
+  "What should we do next?",
+  "What is still to do?",
+  "What do I have to do today?",
+  "Was sind die nächsten Schritte?",
+  "Was ist noch zu tun?",
+  "Quelles sont les prochaines étapes ?",
+  "¿Cuáles son los siguientes pasos?",
+  "¿Qué nos queda por hacer?",
+  "Quais são os próximos passos?",
+  "Что нам осталось сделать?",
+  "Что дальше?",
+  "下一步是什么？",
+  "次は何ですか？",
+])("what comes next is in the state of the work: %s", (query) => {
+  const known = [...candidates, state("current-state"), state("next-steps")];
+  expect(linesOfDay(query, known, NOW)?.map(({ id }) => id)).toEqual(["next-steps", "current-state"]);
+  for (const other of ["What is next Friday?", "What is the next stop of the train?"])
+    expect(linesOfDay(other, known, NOW)).toBeUndefined();
+});

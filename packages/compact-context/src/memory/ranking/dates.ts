@@ -318,14 +318,14 @@ const ASKING = new Set(
   what whats which where when did do does done have has had we i you us our the a was were is are been on in at to of up so far off and
   happen happened work worked working discuss discussed achieve achieved talk talked about leave left stop stopped finish finished
   session sessions time day remind tell show give me can could please recap summary summarize summarise review overview again
-  get got things everything doing
-  was wo haben hatten habe wir ich gemacht getan geschah passiert ist war waren am dem den an stehen geblieben erinnere mich daran sag mir bitte noch mal nochmal
-  qu est ce que quoi t avons nous fait on a où en étions passé s il ce rappelle rappelez moi dis qué hicimos pasó hemos hecho dónde quedamos estábamos recuérdame dime lo
-  le el em o que fizemos aconteceu nós onde estávamos paramos lembra lembre diga что мы делали сделали было произошло где остановились в напомни скажи мне пожалуйста`),
+  get got things everything doing comes come still
+  was wo kommt steht sind die das müssen muss haben hatten habe wir ich gemacht getan geschah passiert ist war waren am dem den an stehen geblieben erinnere mich daran sag mir bitte noch mal nochmal
+  qu est ce que quoi quelles sont t avons nous fait on a où en étions passé s il ce rappelle rappelez moi dis qué hicimos pasó hemos hecho dónde quedamos estábamos recuérdame dime lo cuáles son los nos nosotros viene
+  le el em o que fizemos aconteceu nós onde estávamos paramos lembra lembre diga quais são os vem что какие нам мне мы делали сделали было произошло где остановились в напомни скажи мне пожалуйста`),
 );
 /** The same in Chinese and Japanese, which have no spaces between words. */
 const UNSPACED_ASKING =
-  /我们|咱们|提醒我|告诉我|请|一下|在|做了?|干了?|讨论了?|聊了?|什么|哪些|事情?|发生了?|有|都|教えて(?:ください)?|私たち|は|何|に|を|が|の|話|し|まし|た|あり|起き|か/gu;
+  /我们|咱们|提醒我|是|です|告诉我|请|一下|在|做了?|干了?|讨论了?|聊了?|什么|哪些|事情?|发生了?|有|都|教えて(?:ください)?|私たち|は|何|に|を|が|の|話|し|まし|た|あり|起き|か/gu;
 const LAST =
   /(?<![\p{L}])(?:last (?:time|session)|letztes mal|la dernière fois|la última vez|da última vez|в прошлый раз)(?![\p{L}])|上次|前回/iu;
 
@@ -339,21 +339,31 @@ export function linesOfDay<Line extends DatedLine>(
   now: number,
 ): readonly Line[] | undefined {
   const history = candidates.filter(({ source }) => source === "channel-history");
+  const stateOf = (...kinds: readonly string[]): readonly Line[] =>
+    kinds.flatMap((kind) =>
+      candidates.filter(({ source, sectionKind }) => source === "channel-session" && sectionKind === kind),
+    );
+  const open = query.replace(NEXT, " ");
+  const steps = stateOf("next-steps", "current-state");
+  if (open !== query && steps.length > 0 && asksOnly(spanIn(open, now)?.rest ?? open)) return steps;
   const rest = query.replace(LAST, " ");
   if (rest !== query)
     return asksOnly(rest) ? history.filter(({ title }) => title === history.at(-1)?.title) : undefined;
   const asked = spanIn(query, now);
   if (asked !== undefined) return asksOnly(asked.rest) ? history.filter(isWithin(asked.span)) : undefined;
-  const state = ["current-state", "next-steps"];
-  return STANDING.test(query) && asksOnly(query)
-    ? candidates.filter(
-        ({ source, sectionKind }) => source === "channel-session" && state.includes(sectionKind),
-      )
-    : undefined;
+  return STANDING.test(query) && asksOnly(query) ? stateOf("current-state", "next-steps") : undefined;
 }
 
 const STANDING =
   /^(?:so,? )?where (?:were|are|did) we(?! \p{L}+ing)|^wo (?:waren|sind) wir|^où en étions|^dónde (?:estábamos|quedamos)|^onde (?:estávamos|paramos)|^где мы/iu;
+/** Asks for what comes next. */
+const NEXT = new RegExp(
+  words(
+    `next(?: steps?)?(?!\\s(?:${DAY_NAMES}|week|month|year|time))|(?:(?:have|need|left|remains|remaining|still|is|are) )+to (?:be )?do(?:ne)?|should (?:i|we) do|nächste[nrs]?(?: schritte?)?|(?:noch )?(?:zu tun|offen)|(?:les )?prochaines? étapes?|ensuite|(?:reste(?:-t-il)?|avons|ai) (?:-nous )?à faire|(?:siguientes?|próximos?) pas(?:os?|sos?)|sigue|(?:queda|falta|hay que|tenemos que|tengo que|temos que|tenho que) (?:por |para )?(?:hacer|fazer)|a seguir|дальше|следующи[йе] шаги?|(?:осталось|нужно|надо) с?делать`,
+    "接下来|下一步|还要做|还剩|次(?:は|に)|残って",
+  ).source,
+  "giu",
+);
 
 function asksOnly(words: string): boolean {
   const asked = words.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
