@@ -6,10 +6,10 @@ import { conflict } from "../../core/archive.ts";
 import type { StoredValue } from "../../core/ports.ts";
 import { CompactError } from "../../errors.ts";
 import {
-  close,
+  closeSync,
   fchmod,
   fdatasync,
-  fstat,
+  fstatSync,
   fsync,
   ftruncate,
   link,
@@ -67,13 +67,13 @@ export async function openPlain({ place, name }: PlacedFile, flags: number): Pro
     throw error;
   }
   try {
-    const stats = await fstat(file);
+    const stats = fstatSync(file);
     if (stats.isFile()) return { file, stats };
   } catch (error) {
-    await close(file);
+    closeSync(file);
     throw error;
   }
-  await close(file);
+  closeSync(file);
   throw notOurs(shown, "there is something else than a file");
 }
 
@@ -82,7 +82,7 @@ async function readPlain(file: PlacedFile): Promise<Buffer | undefined> {
   const opened = await openPlain(file, constants.O_RDONLY);
   if (opened === undefined) return undefined;
   if (opened.stats.size > buffers.MAX_STRING_LENGTH) {
-    await close(opened.file);
+    closeSync(opened.file);
     throw notOurs(join(file.place.shown, file.name), "the file is larger than a value can be");
   }
   const pieces: Buffer[] = [];
@@ -122,7 +122,7 @@ async function* bytesOf({ file, stats }: OpenFile): AsyncGenerator<Buffer> {
       yield buffer.subarray(0, bytesRead);
     }
   } finally {
-    await close(file);
+    closeSync(file);
   }
 }
 
@@ -163,7 +163,7 @@ export async function writeTemp(
     await dropTemp(path);
     throw error;
   } finally {
-    await close(file);
+    closeSync(file);
   }
 }
 
@@ -362,7 +362,7 @@ export async function appendDurably(
   } catch (error) {
     throw storageFailed(error, path);
   } finally {
-    await close(descriptor);
+    closeSync(descriptor);
   }
 }
 
