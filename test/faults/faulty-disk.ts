@@ -1,6 +1,4 @@
-import type { FileHandle } from "node:fs/promises";
-
-type Operations = typeof import("node:fs/promises");
+type Operations = typeof import("../../packages/compact-context/src/storage/fs/disk.ts");
 
 /** Which disk operations fail, counted from 1. */
 interface Plan {
@@ -26,31 +24,24 @@ const WRITES = new Set(["write", "writeFile"]);
 
 /** The module with all operations failing as `disk.plan` says; a failing write writes half. */
 export function faultyDisk(real: Operations): Operations {
-  return wrapped(real as unknown as Record<string, unknown>) as unknown as Operations;
-}
-
-function wrapped(target: object): object {
-  const own = target as Record<string, unknown>;
-  return new Proxy(own, {
-    get(_, name) {
-      const member = own[name as string];
-      // Closing never fails here: it writes nothing, and a failure would only leak the handle.
-      if (typeof member !== "function" || name === "close") {
-        return typeof member === "function" ? member.bind(own) : member;
-      }
-      return async (...args: unknown[]) => {
-        const failure = next();
-        if (failure !== undefined) {
-          if (WRITES.has(String(name))) await half(own as unknown as FileHandle, args);
-          throw failure;
-        }
-        const result: unknown = await member.apply(own, args);
-        return name === "open" ? wrapped(result as object) : result;
-      };
-    },
-    // The module's own exports, for an import of the copy.
-    ownKeys: () => Reflect.ownKeys(own),
+  const faulty = Object.entries(real).map(([name, operation]) => {
+    // Closing never fails here: it writes nothing, and a failure would only leak the descriptor.
+    if (name === "closeSync") return [name, operation];
+    const run = operation as (...args: unknown[]) => unknown;
+    const atOnce = (...args: unknown[]): unknown => {
+      const failure = next();
+      if (failure !== undefined) throw failure;
+      return run(...args);
+    };
+    const later = async (...args: unknown[]): Promise<unknown> => {
+      const failure = next();
+      if (failure !== undefined && WRITES.has(name)) await half(real, args);
+      if (failure !== undefined) throw failure;
+      return run(...args);
+    };
+    return [name, name === "fstatSync" ? atOnce : later];
   });
+  return Object.fromEntries(faulty) as Operations;
 }
 
 function next(): Error | undefined {
@@ -62,7 +53,7 @@ function next(): Error | undefined {
   return fires ? Object.assign(new Error(`${plan.code}: planned`), { code: plan.code }) : undefined;
 }
 
-async function half(handle: FileHandle, [data]: unknown[]): Promise<void> {
+async function half({ write }: Operations, [file, data]: unknown[]): Promise<void> {
   const bytes = Buffer.from(data as string);
-  await handle.write(bytes, 0, bytes.length >> 1);
+  await write(file as number, bytes.subarray(0, bytes.length >> 1));
 }

@@ -10,11 +10,9 @@ import { createArchive } from "../../packages/compact-context/src/search/archive
 import { createFsDriver } from "../../packages/compact-context/src/storage/fs/driver.ts";
 import { disk } from "./faulty-disk.ts";
 
-vi.mock("node:fs/promises", async (load) => {
+vi.mock("../../packages/compact-context/src/storage/fs/disk.ts", async (load) => {
   const { faultyDisk } = await import("./faulty-disk.ts");
-  const real = await load<typeof import("node:fs/promises")>();
-  const faulty = faultyDisk(real);
-  return Object.fromEntries(Object.keys(real).map((name) => [name, faulty[name as keyof typeof real]]));
+  return faultyDisk(await load());
 });
 
 /** `COMPACT_FAULTS=all` lets every operation fail; else one in some. */

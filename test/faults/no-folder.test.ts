@@ -7,8 +7,8 @@ import { createFsDriver } from "../../packages/compact-context/src/storage/fs/dr
 
 const refusal = vi.hoisted(() => ({ code: undefined as string | undefined, tries: 0 }));
 
-vi.mock("node:fs/promises", async (load) => {
-  const real = await load<typeof import("node:fs/promises")>();
+vi.mock("../../packages/compact-context/src/storage/fs/disk.ts", async (load) => {
+  const real = await load<typeof import("../../packages/compact-context/src/storage/fs/disk.ts")>();
   const mkdir = async (...args: Parameters<typeof real.mkdir>): Promise<unknown> => {
     refusal.tries += 1;
     if (refusal.code === undefined) return real.mkdir(...args);

@@ -195,7 +195,7 @@ function* lines(messages: readonly Message[], { idAt, known, redact }: Writing):
     const own = ownChecksum(message);
     const at = own === undefined ? undefined : known.get(nameOf({ hash, id: message.id, own }));
     yield at === undefined
-      ? archiveLine(message, n, of, redact, own)
+      ? archiveLine(message, { n, of, hash, own }, redact)
       : referringLine(message, { n, of, hash, own, at });
   }
 }

@@ -66,11 +66,10 @@ const CHECKSUM = /,"c":"([0-9a-f]{8})"\}$/;
  */
 export function archiveLine(
   message: Message,
-  n: number,
-  of: number,
+  place: Pick<LineHead, "n" | "of"> & Partial<Pick<LineHead, "hash" | "own">>,
   redactor: Redact,
-  own: string | undefined = ownChecksum(message),
 ): string {
+  const { n, of, hash = archiveId(message), own = ownChecksum(message) } = place;
   const { parts, meta, native, format } = message;
   const neutral = { parts, meta };
   const body = jsonOfParts(neutral, n, redactor);
@@ -80,7 +79,7 @@ export function archiveLine(
     n,
     of,
     id: message.id,
-    hash: archiveId(message),
+    hash,
     role: message.role,
     own,
     redacted: body.redacted || whole.redacted ? true : undefined,

@@ -376,7 +376,8 @@ function encodeFlushItem(
 ): OutboxItem {
   const { sessionId, step, base, at } = header;
   const key = { session_id: sessionId, step, base, at };
-  const lines = messages.map((message, index) => archiveLine(message, index + 1, messages.length, redact));
+  const of = messages.length;
+  const lines = messages.map((message, index) => archiveLine(message, { n: index + 1, of }, redact));
   const content = sha256Hex(messages.map((message) => `${message.id} ${archiveId(message)}`).join("\n"));
   return {
     session: sessionKey(sessionId),

@@ -1,5 +1,5 @@
 import type { Redaction } from "../core/ports.ts";
-import { createLruMap, isList, requireOptions, requireText } from "../errors.ts";
+import { isList, requireOptions, requireText } from "../errors.ts";
 import { compilePatterns } from "./custom-patterns.ts";
 import {
   type Finder,
@@ -68,11 +68,11 @@ const DEADLINE = 5000;
 /** A replacement can expose an adjacent secret. Two rounds suffice, except for hostile text. */
 const MOST_ROUNDS = 6;
 const DEEPEST_JSON = 8;
-/** Size of the cache of recent results, and the minimum length of a cached text. */
-const KNOWN = 32;
-const LONG = 256;
-/** Number of shorter texts cached as free of findings: roles, tool names, keys, ids. */
-const HARMLESS = 4096;
+/** Characters of the texts whose results are known, with what each costs besides; at more, all are forgotten. */
+const KNOWN = 2 ** 22;
+const COST = 64;
+/** Below this length: roles, tool names, keys, ids. */
+const SHORT = 256;
 
 const BEGINNING = 24;
 /** Runs of the characters of both base64 alphabets; a longer one is read in parts. */
@@ -125,20 +125,23 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
   const last = [findKubernetesSecrets, ...custom, ...(options.personal === true ? [findPersonal] : [])];
   const finders = [findPrivateKeys, ...NEAR, ...last];
   const search = createSearch(last, options);
-  // An archived message holds each text twice, once in its provider's form. No cache with `onFinding`, which
-  // must be called for each finding.
-  const known = createLruMap<string>(options.onFinding === undefined ? KNOWN : 0);
-  const harmless = new Set<string>();
+  // An archived message holds each text twice, once in its provider's form; a summary is in the state, in its file and in
+  // an event, with other sessions' messages between. `onFinding` must be called for each finding.
+  const known = new Map<string, string>();
+  let size = 0;
   const redactText = (text: string): string => {
-    if (text.length < 4 || harmless.has(text)) return text;
+    if (text.length < 4) return text;
     const before = known.get(text);
     if (before !== undefined) return before;
     try {
       const after = search(text);
-      if (text.length >= LONG) known.set(text, after);
-      else if (after === text) {
-        if (harmless.size >= HARMLESS) harmless.clear();
-        harmless.add(text);
+      if (options.onFinding === undefined || (after === text && text.length < SHORT)) {
+        if (size > KNOWN) {
+          known.clear();
+          size = 0;
+        }
+        known.set(text, after);
+        size += text.length + COST;
       }
       return after;
     } catch {

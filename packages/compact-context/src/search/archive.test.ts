@@ -244,7 +244,7 @@ describe("readTranscript", () => {
   const key = "s/transcript-pre-compact-001.jsonl";
 
   it("ARC-5 says of a file cut at any byte that it is not whole, and gives what is", async () => {
-    const whole = three.map((each, index) => archiveLine(each, index + 1, 3, redact)).join("");
+    const whole = three.map((each, index) => archiveLine(each, { n: index + 1, of: 3 }, redact)).join("");
     for (let length = 0; length < whole.length; length++) {
       const { driver, archive } = setUp();
       await driver.put(key, whole.slice(0, length));
@@ -255,7 +255,7 @@ describe("readTranscript", () => {
   });
 
   it("ARC-5 reports every changed character with its line and keeps the other lines", async () => {
-    const lines = three.map((each, index) => archiveLine(each, index + 1, 3, redact));
+    const lines = three.map((each, index) => archiveLine(each, { n: index + 1, of: 3 }, redact));
     const damage = fc.record({ line: fc.nat(2), at: fc.nat(200), by: fc.constantFrom("x", "0", '"', "é") });
     await fc.assert(
       fc.asyncProperty(damage, async ({ line, at, by }) => {
@@ -275,7 +275,7 @@ describe("readTranscript", () => {
 
   it("reports lines that are missing in the middle", async () => {
     const { driver, archive } = setUp();
-    const lines = three.map((each, index) => archiveLine(each, index + 1, 3, redact));
+    const lines = three.map((each, index) => archiveLine(each, { n: index + 1, of: 3 }, redact));
     await driver.put(key, `${lines[0]}${lines[2]}`);
     expect((await archive.readTranscript("s", 1)).problems).toEqual([
       { line: 2, problem: "message 3 follows where 2 should" },

@@ -86,15 +86,18 @@ const guarded = new WeakSet<StorageDriver>();
  */
 export function guardDeleted(driver: StorageDriver, now: () => Date = platform.now): StorageDriver {
   if (guarded.has(driver)) return driver;
-  const fresh = createLruMap<number>(MOST_FRESH);
+  const known = createLruMap<{ readonly tombstones: readonly string[]; readonly freshSince: number }>(
+    MOST_FRESH,
+  );
   const check = async (session: string): Promise<boolean> => {
-    const gone = await isDeleted(driver, tombstonesOf(session), now);
-    fresh.set(session, gone ? 0 : now().getTime());
+    const tombstones = known.get(session)?.tombstones ?? tombstonesOf(session);
+    const gone = await isDeleted(driver, tombstones, now);
+    known.set(session, { tombstones, freshSince: gone ? 0 : now().getTime() });
     return gone;
   };
   const write = async <T>(session: string | undefined, work: () => Promise<T>, undo: () => Promise<void>) => {
     if (session === undefined) return work();
-    const since = now().getTime() - (fresh.get(session) ?? 0);
+    const since = now().getTime() - (known.get(session)?.freshSince ?? 0);
     if (!(since >= 0 && since < FRESH_MS) && (await check(session))) throw deletedError();
     const done = await work();
     if (!(await check(session))) return done;

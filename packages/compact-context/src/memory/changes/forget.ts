@@ -1,6 +1,6 @@
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { syncFile } from "../../storage/fs/folders.ts";
+import { fsync } from "../../storage/fs/disk.ts";
 import { oneLine, parsedJson } from "../../summarizers/extractive/text.ts";
 import { CHANNEL_FILES } from "../files/folders.ts";
 import { readMemoryFile, refuseShared, writeMemoryFile } from "../files/write-file.ts";
@@ -297,7 +297,7 @@ async function blotOut(path: string, isForgotten: IsForgotten): Promise<number> 
   const handle = await open(path, "r+");
   try {
     for (const { at, length } of spots) await handle.write("-".repeat(length), at, "utf8");
-    await syncFile(handle);
+    await fsync(handle.fd);
   } finally {
     await handle.close();
   }

@@ -15,7 +15,8 @@ import {
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { CompactError, createKeyedMutex, isObject, later, requireText } from "../../errors.ts";
-import { storageFailed, syncFile, systemCode } from "../../storage/fs/folders.ts";
+import { fsync } from "../../storage/fs/disk.ts";
+import { storageFailed, systemCode } from "../../storage/fs/folders.ts";
 import { dropTemp, hasEnded, machine, tempName } from "../../storage/fs/temps.ts";
 import { parsedJson } from "../../summarizers/extractive/text.ts";
 
@@ -118,7 +119,7 @@ async function withTemp<T>(
       await handle.writeFile(text, "utf8");
       await handle.chmod(mode);
       if (modified !== undefined) await utimes(temp, modified / 1000, modified / 1000);
-      await syncFile(handle);
+      await fsync(handle.fd);
     } finally {
       await handle.close();
     }
@@ -136,7 +137,7 @@ async function withTemp<T>(
 async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, "r");
-    await syncFile(handle).finally(() => handle.close());
+    await fsync(handle.fd).finally(() => handle.close());
   } catch (error) {
     if (!["EISDIR", "EPERM", "EINVAL", "ENOTSUP"].includes(systemCode(error) ?? "")) throw error;
   }

@@ -1,10 +1,24 @@
 import { constants as buffers } from "node:buffer";
 import { createHash, type Hash } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, link, lstat, open, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { StoredValue } from "../../core/ports.ts";
 import { CompactError, conflict } from "../../errors.ts";
+import {
+  closeSync,
+  fchmod,
+  fdatasync,
+  fstatSync,
+  fsync,
+  ftruncate,
+  link,
+  lstat,
+  open,
+  read,
+  rename,
+  write,
+  writeFile,
+} from "./disk.ts";
 import {
   entriesOf,
   FolderVanished,
@@ -13,7 +27,6 @@ import {
   refuseSwapped,
   removeIfThere,
   storageFailed,
-  syncFile,
   systemCode,
 } from "./folders.ts";
 import { dropTemp, forgetTemp, sweepSometimes, tempName } from "./temps.ts";
@@ -37,29 +50,29 @@ export interface TempFile {
 
 /** An open regular file. */
 export interface OpenFile {
-  readonly handle: FileHandle;
+  readonly file: number;
   readonly stats: Stats;
 }
 
 /** Opens a regular file. Throws for a link, folder or pipe; resolves to undefined if the file is missing. */
 export async function openPlain({ place, name }: PlacedFile, flags: number): Promise<OpenFile | undefined> {
   const shown = join(place.shown, name);
-  let handle: FileHandle;
+  let file: number;
   try {
-    handle = await open(join(place.folder, name), flags | NO_FOLLOW | NO_WAIT, 0o600);
+    file = await open(join(place.folder, name), flags | NO_FOLLOW | NO_WAIT, 0o600);
   } catch (error) {
     if (systemCode(error) === "ENOENT") return undefined;
     if (systemCode(error) === "ELOOP") throw notOurs(shown, "the file is a symbolic link");
     throw error;
   }
   try {
-    const stats = await handle.stat();
-    if (stats.isFile()) return { handle, stats };
+    const stats = fstatSync(file);
+    if (stats.isFile()) return { file, stats };
   } catch (error) {
-    await handle.close();
+    closeSync(file);
     throw error;
   }
-  await handle.close();
+  closeSync(file);
   throw notOurs(shown, "there is something else than a file");
 }
 
@@ -68,7 +81,7 @@ async function readPlain(file: PlacedFile): Promise<Buffer | undefined> {
   const opened = await openPlain(file, constants.O_RDONLY);
   if (opened === undefined) return undefined;
   if (opened.stats.size > buffers.MAX_STRING_LENGTH) {
-    await opened.handle.close();
+    closeSync(opened.file);
     throw notOurs(join(file.place.shown, file.name), "the file is larger than a value can be");
   }
   const pieces: Buffer[] = [];
@@ -97,22 +110,18 @@ async function seePlain(file: PlacedFile): Promise<Seen | undefined> {
  * Yields the bytes of an open file, up to its size at opening, and closes it at the end. Each piece is valid
  * only until the next.
  */
-async function* bytesOf({ handle, stats }: OpenFile): AsyncGenerator<Buffer> {
+async function* bytesOf({ file, stats }: OpenFile): AsyncGenerator<Buffer> {
   try {
     const buffer = Buffer.allocUnsafe(Math.min(PIECE_BYTES, stats.size));
     for (let offset = 0; offset < stats.size; ) {
-      const { bytesRead } = await handle.read(
-        buffer,
-        0,
-        Math.min(buffer.length, stats.size - offset),
-        offset,
-      );
+      const length = Math.min(buffer.length, stats.size - offset);
+      const bytesRead = await read(file, buffer, length, offset);
       if (bytesRead === 0) return;
       offset += bytesRead;
       yield buffer.subarray(0, bytesRead);
     }
   } finally {
-    await handle.close();
+    closeSync(file);
   }
 }
 
@@ -138,26 +147,26 @@ export async function writeTemp(
   pieces: Iterable<string> | AsyncIterable<string>,
 ): Promise<TempFile> {
   const path = join(place.folder, tempName());
-  const handle = await openTemp(path);
+  const file = await openTemp(path);
   try {
     await refuseSwapped(place);
     const hash = createHash("sha256");
     for await (const piece of pieces) {
       hash.update(piece, "utf8");
-      await handle.writeFile(piece, "utf8");
+      await writeFile(file, piece, "utf8");
     }
-    await syncFile(handle);
-    await sweepSometimes(place, handle);
+    await fsync(file);
+    await sweepSometimes(place, file);
     return { path, fingerprint: shortened(hash) };
   } catch (error) {
     await dropTemp(path);
     throw error;
   } finally {
-    await handle.close();
+    closeSync(file);
   }
 }
 
-async function openTemp(path: string): Promise<FileHandle> {
+async function openTemp(path: string): Promise<number> {
   try {
     return await open(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | NO_FOLLOW, 0o600);
   } catch (error) {
@@ -341,35 +350,35 @@ export async function appendDurably(
   const path = join(file.place.shown, file.name);
   const opened = await openPlain(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
   if (opened === undefined) throw new FolderVanished("the folder vanished");
-  const { handle, stats } = opened;
+  const { file: descriptor, stats } = opened;
   try {
     if (stats.nlink > 1) throw notOurs(path, "the file has a second name (hard link)");
-    if ((stats.mode & 0o077) !== 0) await handle.chmod(0o600);
-    const torn = stats.size > 0 && !(await endsLine(handle, stats.size));
+    if ((stats.mode & 0o077) !== 0) await fchmod(descriptor, 0o600);
+    const torn = stats.size > 0 && !(await endsLine(descriptor, stats.size));
     if (torn) warn(`The last record of ${path} was cut off by a crash; it stays there as a line of its own.`);
-    await writeOrUndo(handle, Buffer.from(torn ? `\n${text}` : text, "utf8"), stats.size);
+    await writeOrUndo(descriptor, Buffer.from(torn ? `\n${text}` : text, "utf8"), stats.size);
     return stats.size === 0;
   } catch (error) {
     throw storageFailed(error, path);
   } finally {
-    await handle.close();
+    closeSync(descriptor);
   }
 }
 
 /** False after a write that a crash cut short: the next record must start on a new line. */
-async function endsLine(handle: FileHandle, size: number): Promise<boolean> {
+async function endsLine(file: number, size: number): Promise<boolean> {
   const last = Buffer.alloc(1);
-  await handle.read(last, 0, 1, size - 1);
+  await read(file, last, 1, size - 1);
   return last[0] === NEWLINE;
 }
 
-async function writeOrUndo(handle: FileHandle, bytes: Buffer, goodSize: number): Promise<void> {
+async function writeOrUndo(file: number, bytes: Buffer, goodSize: number): Promise<void> {
   try {
-    const { bytesWritten } = await handle.write(bytes, 0, bytes.length);
+    const bytesWritten = await write(file, bytes);
     if (bytesWritten < bytes.length) throw shortWrite(bytesWritten, bytes.length);
-    await syncFile(handle, "datasync");
+    await fdatasync(file);
   } catch (error) {
-    await handle.truncate(goodSize);
+    await ftruncate(file, goodSize);
     throw error;
   }
 }

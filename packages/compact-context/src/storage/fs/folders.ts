@@ -1,7 +1,12 @@
-import { type BigIntStats, constants, type Dirent, existsSync, fsync } from "node:fs";
+import { type BigIntStats, constants, type Dirent, existsSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { CompactError, later } from "../../errors.ts";
 import {
   chmod,
-  type FileHandle,
+  closeSync,
+  fchmod,
+  fstatSync,
+  fsync,
   lstat,
   mkdir,
   open,
@@ -10,10 +15,7 @@ import {
   rm,
   rmdir,
   unlink,
-} from "node:fs/promises";
-import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { promisify } from "node:util";
-import { CompactError, later } from "../../errors.ts";
+} from "./disk.ts";
 
 /** Where a key's file lives: a folder held open, and a file name. */
 export interface Place {
@@ -34,7 +36,7 @@ interface Held {
   readonly path: string;
   readonly shown: string;
   /** Undefined if the system does not expose open folders as paths. */
-  readonly open: { readonly handle: FileHandle; readonly dev: bigint; readonly ino: bigint } | undefined;
+  readonly open: { readonly folder: number; readonly dev: bigint; readonly ino: bigint } | undefined;
   users: number;
 }
 
@@ -93,7 +95,7 @@ async function workAt<T>(route: Route, how: How, work: (place: Place) => Promise
   try {
     return await work({ folder, shown, name: route.name, sync: () => syncFolder(held) });
   } finally {
-    await opened.release(held);
+    opened.release(held);
   }
 }
 
@@ -112,37 +114,36 @@ class OpenFolders {
     return held;
   }
 
-  async add(held: Held): Promise<void> {
+  add(held: Held): void {
     const before = this.#all.get(held.shown);
     this.#all.set(held.shown, held);
-    if (before?.users === 0) await this.drop(before);
-    await this.#dropIdle(MOST_OPEN);
+    if (before?.users === 0) this.drop(before);
+    this.#dropIdle(MOST_OPEN);
   }
 
-  async drop(held: Held): Promise<void> {
+  drop(held: Held): void {
     if (this.#all.get(held.shown) === held) this.#all.delete(held.shown);
-    // Nothing was written through this handle, so a failed close loses nothing.
-    if (held.users === 0) await held.open?.handle.close().catch(() => undefined);
+    if (held.users === 0 && held.open !== undefined) closeSync(held.open.folder);
   }
 
-  async release(held: Held): Promise<void> {
+  release(held: Held): void {
     held.users -= 1;
     if (held.users > 0) return;
     if (!this.#waits && this.#all.size > 0) {
       this.#waits = true;
       later(IDLE_MS, () => {
         this.#waits = false;
-        void this.#dropIdle(0);
+        this.#dropIdle(0);
       });
     }
-    if (this.#all.get(held.shown) !== held) await this.drop(held);
-    await this.#dropIdle(MOST_OPEN);
+    if (this.#all.get(held.shown) !== held) this.drop(held);
+    this.#dropIdle(MOST_OPEN);
   }
 
-  async #dropIdle(most: number): Promise<void> {
+  #dropIdle(most: number): void {
     for (const held of this.#all.values()) {
       if (this.#all.size <= most) return;
-      if (held.users === 0) await this.drop(held);
+      if (held.users === 0) this.drop(held);
     }
   }
 }
@@ -179,21 +180,21 @@ function routeTo(root: string, key: string): Route {
 async function enter(route: Route, depth: number, how: How): Promise<Held | undefined> {
   if (depth === 0) return startOf(route, how);
   const shown = join(route.start, ...route.segments.slice(0, depth));
-  const close = how.make === true && depth > route.above;
-  const known = await stillOpen(opened.get(shown), close);
+  const tighten = how.make === true && depth > route.above;
+  const known = await stillOpen(opened.get(shown), tighten);
   if (known !== undefined) return known;
   const parent = await enter(route, depth - 1, how);
   if (parent === undefined) return undefined;
   try {
     // No `join`: a root may start with `..`, which only the system resolves correctly here.
     const path = `${parent.path}/${route.segments[depth - 1]}`;
-    let held = await hold(path, shown, close);
+    let held = await hold(path, shown, tighten);
     if (held === undefined && how.make && (await makeWithin(parent, path)))
-      held = await hold(path, shown, close);
-    if (held?.open !== undefined) await opened.add(held);
+      held = await hold(path, shown, tighten);
+    if (held?.open !== undefined) opened.add(held);
     return held;
   } finally {
-    await opened.release(parent);
+    opened.release(parent);
   }
 }
 
@@ -205,22 +206,22 @@ async function startOf({ start }: Route, { make }: How): Promise<Held | undefine
 }
 
 /** The open folder, if its path still leads to it. */
-async function stillOpen(held: Held | undefined, close: boolean): Promise<Held | undefined> {
+async function stillOpen(held: Held | undefined, tighten: boolean): Promise<Held | undefined> {
   if (held?.open === undefined) return undefined;
   try {
     const { dev, ino, mode } = await lstat(held.shown, { bigint: true });
     if (dev === held.open.dev && ino === held.open.ino) {
-      if (close && (mode & OTHERS) !== 0n) await held.open.handle.chmod(0o700);
+      if (tighten && (mode & OTHERS) !== 0n) await fchmod(held.open.folder, 0o700);
       return held;
     }
   } catch (error) {
     if (systemCode(error) !== "ENOENT") {
-      await opened.release(held);
+      opened.release(held);
       throw error;
     }
   }
-  await opened.drop(held);
-  await opened.release(held);
+  opened.drop(held);
+  opened.release(held);
   return undefined;
 }
 
@@ -269,24 +270,15 @@ export async function refuseSwapped({ folder, shown }: Place): Promise<void> {
   if ((await realpath(shown)) !== shown) throw notOurs(shown, "the folder became a symbolic link");
 }
 
-/**
- * Waits until what was written is on the disk. Yarn's Plug'n'Play puts a file system of its own before Node's, whose
- * handles cannot do this; their descriptors can.
- */
-export async function syncFile(handle: FileHandle, how: "sync" | "datasync" = "sync"): Promise<void> {
-  if (process.versions.pnp === undefined) await handle[how]();
-  else await promisify(fsync)(handle.fd);
-}
-
 /** Makes the entries of a folder durable; Windows neither needs nor allows this. */
 async function syncFolder({ path, open: held }: Pick<Held, "path" | "open">): Promise<void> {
   if (process.platform === "win32") return;
-  if (held !== undefined) return syncFile(held.handle);
-  const opened = await open(path, "r");
+  if (held !== undefined) return fsync(held.folder);
+  const folder = await open(path, "r");
   try {
-    await syncFile(opened);
+    await fsync(folder);
   } finally {
-    await opened.close();
+    closeSync(folder);
   }
 }
 
@@ -328,21 +320,21 @@ async function makeWithin(parent: Held, path: string): Promise<boolean> {
 }
 
 async function isRemoved({ path, open: held }: Held): Promise<boolean> {
-  if (held !== undefined) return (await held.handle.stat()).nlink === 0;
+  if (held !== undefined) return fstatSync(held.folder).nlink === 0;
   return (await realRoot(path)) === undefined;
 }
 
 /** Undefined if the folder does not exist. */
-async function hold(path: string, shown: string, close: boolean): Promise<Held | undefined> {
+async function hold(path: string, shown: string, tighten: boolean): Promise<Held | undefined> {
   if (!showsOpenFiles()) {
     const stats = await folderAt(path, shown);
     if (stats === undefined) return undefined;
-    if (close && process.platform !== "win32" && (stats.mode & OTHERS) !== 0n) await chmod(path, 0o700);
+    if (tighten && process.platform !== "win32" && (stats.mode & OTHERS) !== 0n) await chmod(path, 0o700);
     return { path, shown, open: undefined, users: 1 };
   }
-  let handle: FileHandle;
+  let folder: number;
   try {
-    handle = await open(path, OPEN_FOLDER);
+    folder = await open(path, OPEN_FOLDER);
   } catch (error) {
     if (systemCode(error) === "ENOENT") return undefined;
     if (!["ELOOP", "ENOTDIR"].includes(systemCode(error) ?? "")) throw error;
@@ -350,11 +342,11 @@ async function hold(path: string, shown: string, close: boolean): Promise<Held |
     throw notOurs(shown, "the folder became a symbolic link");
   }
   try {
-    const { dev, ino, mode } = await handle.stat({ bigint: true });
-    if (close && (mode & OTHERS) !== 0n) await handle.chmod(0o700);
-    return { path: `${OPEN_FILES}/${handle.fd}`, shown, open: { handle, dev, ino }, users: 1 };
+    const { dev, ino, mode } = fstatSync(folder, { bigint: true });
+    if (tighten && (mode & OTHERS) !== 0n) await fchmod(folder, 0o700);
+    return { path: `${OPEN_FILES}/${folder}`, shown, open: { folder, dev, ino }, users: 1 };
   } catch (error) {
-    await handle.close();
+    closeSync(folder);
     throw error;
   }
 }

@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
-import { type FileHandle, lstat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { basename, join } from "node:path";
 import { createLruMap } from "../../errors.ts";
+import { fstatSync, lstat } from "./disk.ts";
 import { entriesOf, type Place, removeIfThere, systemCode } from "./folders.ts";
 
 // Temporary files: each tells in its name which process on which machine writes it, so that what a dead one
@@ -44,12 +44,12 @@ const MOST_SWEPT = 4096;
 let swept = createLruMap<number>(MOST_SWEPT);
 
 /** Sweeps on the first write into a folder, then at most every ten minutes. */
-export async function sweepSometimes({ folder, shown }: Place, written: FileHandle): Promise<void> {
+export async function sweepSometimes({ folder, shown }: Place, written: number): Promise<void> {
   const last = swept.get(shown);
   const now = Date.now();
   if (last !== undefined && Math.abs(now - last) < SWEEP_AGAIN_MS) return;
   swept.set(shown, now);
-  await sweepTemps(folder, (await written.stat()).mtimeMs);
+  await sweepTemps(folder, fstatSync(written).mtimeMs);
 }
 
 /**
