@@ -26,20 +26,14 @@ const WRITES = new Set(["write", "writeFile"]);
 export function faultyDisk(real: Operations): Operations {
   const faulty = Object.entries(real).map(([name, operation]) => {
     // Closing never fails here: it writes nothing, and a failure would only leak the descriptor.
-    if (name === "closeSync") return [name, operation];
-    const run = operation as (...args: unknown[]) => unknown;
-    const atOnce = (...args: unknown[]): unknown => {
-      const failure = next();
-      if (failure !== undefined) throw failure;
-      return run(...args);
-    };
-    const later = async (...args: unknown[]): Promise<unknown> => {
+    if (name === "close") return [name, operation];
+    const mayFail = async (...args: unknown[]): Promise<unknown> => {
       const failure = next();
       if (failure !== undefined && WRITES.has(name)) await half(real, args);
       if (failure !== undefined) throw failure;
-      return run(...args);
+      return (operation as (...args: unknown[]) => Promise<unknown>)(...args);
     };
-    return [name, name === "fstatSync" ? atOnce : later];
+    return [name, mayFail];
   });
   return Object.fromEntries(faulty) as Operations;
 }

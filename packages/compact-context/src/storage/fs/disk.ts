@@ -2,14 +2,13 @@ import fs from "node:fs";
 import { promisify } from "node:util";
 
 // The operations on the disk that the storage uses. Those of `node:fs/promises` take twice the processor time, and under
-// Yarn's Plug'n'Play its handles cannot be synced; descriptors can. What the kernel knows of an open file is asked at once,
-// and a file that was only read or is synced is closed at once: neither waits for the disk.
-
-export { closeSync, fstatSync } from "node:fs";
+// Yarn's Plug'n'Play its handles cannot be synced; descriptors can.
 
 export const chmod: typeof fs.chmod.__promisify__ = promisify(fs.chmod);
+export const close: typeof fs.close.__promisify__ = promisify(fs.close);
 export const fchmod: typeof fs.fchmod.__promisify__ = promisify(fs.fchmod);
 export const fdatasync: typeof fs.fdatasync.__promisify__ = promisify(fs.fdatasync);
+export const fstat: typeof fs.fstat.__promisify__ = promisify(fs.fstat);
 export const fsync: typeof fs.fsync.__promisify__ = promisify(fs.fsync);
 export const ftruncate: typeof fs.ftruncate.__promisify__ = promisify(fs.ftruncate);
 export const link: typeof fs.link.__promisify__ = promisify(fs.link);

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import type { StoredValue } from "../../core/ports.ts";
 import { CompactError, conflict } from "../../errors.ts";
 import {
-  closeSync,
+  close,
   fchmod,
   fdatasync,
-  fstatSync,
+  fstat,
   fsync,
   ftruncate,
   link,
@@ -66,13 +66,13 @@ export async function openPlain({ place, name }: PlacedFile, flags: number): Pro
     throw error;
   }
   try {
-    const stats = fstatSync(file);
+    const stats = await fstat(file);
     if (stats.isFile()) return { file, stats };
   } catch (error) {
-    closeSync(file);
+    await close(file);
     throw error;
   }
-  closeSync(file);
+  await close(file);
   throw notOurs(shown, "there is something else than a file");
 }
 
@@ -81,7 +81,7 @@ async function readPlain(file: PlacedFile): Promise<Buffer | undefined> {
   const opened = await openPlain(file, constants.O_RDONLY);
   if (opened === undefined) return undefined;
   if (opened.stats.size > buffers.MAX_STRING_LENGTH) {
-    closeSync(opened.file);
+    await close(opened.file);
     throw notOurs(join(file.place.shown, file.name), "the file is larger than a value can be");
   }
   const pieces: Buffer[] = [];
@@ -121,7 +121,7 @@ async function* bytesOf({ file, stats }: OpenFile): AsyncGenerator<Buffer> {
       yield buffer.subarray(0, bytesRead);
     }
   } finally {
-    closeSync(file);
+    await close(file);
   }
 }
 
@@ -162,7 +162,7 @@ export async function writeTemp(
     await dropTemp(path);
     throw error;
   } finally {
-    closeSync(file);
+    await close(file);
   }
 }
 
@@ -361,7 +361,7 @@ export async function appendDurably(
   } catch (error) {
     throw storageFailed(error, path);
   } finally {
-    closeSync(descriptor);
+    await close(descriptor);
   }
 }
 

@@ -3,9 +3,9 @@ import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { CompactError, later } from "../../errors.ts";
 import {
   chmod,
-  closeSync,
+  close,
   fchmod,
-  fstatSync,
+  fstat,
   fsync,
   lstat,
   mkdir,
@@ -95,7 +95,7 @@ async function workAt<T>(route: Route, how: How, work: (place: Place) => Promise
   try {
     return await work({ folder, shown, name: route.name, sync: () => syncFolder(held) });
   } finally {
-    opened.release(held);
+    await opened.release(held);
   }
 }
 
@@ -114,36 +114,37 @@ class OpenFolders {
     return held;
   }
 
-  add(held: Held): void {
+  async add(held: Held): Promise<void> {
     const before = this.#all.get(held.shown);
     this.#all.set(held.shown, held);
-    if (before?.users === 0) this.drop(before);
-    this.#dropIdle(MOST_OPEN);
+    if (before?.users === 0) await this.drop(before);
+    await this.#dropIdle(MOST_OPEN);
   }
 
-  drop(held: Held): void {
+  async drop(held: Held): Promise<void> {
     if (this.#all.get(held.shown) === held) this.#all.delete(held.shown);
-    if (held.users === 0 && held.open !== undefined) closeSync(held.open.folder);
+    // Nothing was written through this handle, so a failed close loses nothing.
+    if (held.users === 0 && held.open !== undefined) await close(held.open.folder).catch(() => undefined);
   }
 
-  release(held: Held): void {
+  async release(held: Held): Promise<void> {
     held.users -= 1;
     if (held.users > 0) return;
     if (!this.#waits && this.#all.size > 0) {
       this.#waits = true;
       later(IDLE_MS, () => {
         this.#waits = false;
-        this.#dropIdle(0);
+        void this.#dropIdle(0);
       });
     }
-    if (this.#all.get(held.shown) !== held) this.drop(held);
-    this.#dropIdle(MOST_OPEN);
+    if (this.#all.get(held.shown) !== held) await this.drop(held);
+    await this.#dropIdle(MOST_OPEN);
   }
 
-  #dropIdle(most: number): void {
+  async #dropIdle(most: number): Promise<void> {
     for (const held of this.#all.values()) {
       if (this.#all.size <= most) return;
-      if (held.users === 0) this.drop(held);
+      if (held.users === 0) await this.drop(held);
     }
   }
 }
@@ -191,10 +192,10 @@ async function enter(route: Route, depth: number, how: How): Promise<Held | unde
     let held = await hold(path, shown, tighten);
     if (held === undefined && how.make && (await makeWithin(parent, path)))
       held = await hold(path, shown, tighten);
-    if (held?.open !== undefined) opened.add(held);
+    if (held?.open !== undefined) await opened.add(held);
     return held;
   } finally {
-    opened.release(parent);
+    await opened.release(parent);
   }
 }
 
@@ -216,12 +217,12 @@ async function stillOpen(held: Held | undefined, tighten: boolean): Promise<Held
     }
   } catch (error) {
     if (systemCode(error) !== "ENOENT") {
-      opened.release(held);
+      await opened.release(held);
       throw error;
     }
   }
-  opened.drop(held);
-  opened.release(held);
+  await opened.drop(held);
+  await opened.release(held);
   return undefined;
 }
 
@@ -278,7 +279,7 @@ async function syncFolder({ path, open: held }: Pick<Held, "path" | "open">): Pr
   try {
     await fsync(folder);
   } finally {
-    closeSync(folder);
+    await close(folder);
   }
 }
 
@@ -320,7 +321,7 @@ async function makeWithin(parent: Held, path: string): Promise<boolean> {
 }
 
 async function isRemoved({ path, open: held }: Held): Promise<boolean> {
-  if (held !== undefined) return fstatSync(held.folder).nlink === 0;
+  if (held !== undefined) return (await fstat(held.folder)).nlink === 0;
   return (await realRoot(path)) === undefined;
 }
 
@@ -342,11 +343,11 @@ async function hold(path: string, shown: string, tighten: boolean): Promise<Held
     throw notOurs(shown, "the folder became a symbolic link");
   }
   try {
-    const { dev, ino, mode } = fstatSync(folder, { bigint: true });
+    const { dev, ino, mode } = await fstat(folder, { bigint: true });
     if (tighten && (mode & OTHERS) !== 0n) await fchmod(folder, 0o700);
     return { path: `${OPEN_FILES}/${folder}`, shown, open: { folder, dev, ino }, users: 1 };
   } catch (error) {
-    closeSync(folder);
+    await close(folder);
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, join } from "node:path";
 import { createLruMap } from "../../errors.ts";
-import { fstatSync, lstat } from "./disk.ts";
+import { fstat, lstat } from "./disk.ts";
 import { entriesOf, type Place, removeIfThere, systemCode } from "./folders.ts";
 
 // Temporary files: each tells in its name which process on which machine writes it, so that what a dead one
@@ -49,7 +49,7 @@ export async function sweepSometimes({ folder, shown }: Place, written: number):
   const now = Date.now();
   if (last !== undefined && Math.abs(now - last) < SWEEP_AGAIN_MS) return;
   swept.set(shown, now);
-  await sweepTemps(folder, fstatSync(written).mtimeMs);
+  await sweepTemps(folder, (await fstat(written)).mtimeMs);
 }
 
 /**
