@@ -35,7 +35,7 @@ const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?(?: \(\w[\w ,-]{0,24}\))?
 /** A type between name and value, as in `token: string = "…"`, `var token string = "…"`. */
 const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?\w{3,20})`;
 export const GIVES =
-  "[:：→]|\\?(?= )|->|=>|—|–|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|ist|war|lautet|jetzt|est|c['’]est|es|era|é|è|är|er|naar|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|成|は|が|는|은|를";
+  "[:：→]|\\?(?= )|->|=>|—|–|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|ist|war|lautet|jetzt|теперь|est|c['’]est|es|era|é|è|är|er|naar|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|成|は|が|を|는|은|를|을";
 export const OPENED: string = raw`["'\x60*«»“„「『]{0,3}[ \t]?`;
 /** Letters and printable ASCII except quotes and angle brackets; excludes scripts without spaces. */
 export const SPOKEN: string = raw`[!#-&(-;=?-_a-~\u00c0-\u024f\u0400-\u04ff]`;
@@ -141,13 +141,12 @@ const RELATIONS: readonly Relation[] = [
       /(?![_-]?(?:hash|sha\d|md5|digest|name|id|count|type|length|limit|ur[li]|path|file|policy|hint|label|error|ttl)(?![a-z]))(?:[\w.-]{0,40}\\{0,3}["'\x60\]]{1,3})?(?!(?:[^"'\x60\n]{0,60})(?:\w(?<!default|value|fallback)(?:[ \t]?=|:)|such as|like)[ \t]?["'\x60])(?=([^"'\x60\n;{}\\]{0,60}))\1(?=\\{0,7}["'\x60])/iy,
     read: given,
   },
-  // The password for the server is x: up to six words, then a verb or operator
+  // The password for the server is x: up to twelve words, then a verb or operator
   {
     between: new RegExp(
-      raw`(?:[ \t]{1,3}(?:[\p{L}\d'’.@/_~-]|:(?=\/\/)){1,40},?){0,6}?[ \t]{0,3}(?:${GIVES})[:：]?(?:[ \t](?:now|still|just|jetzt|maintenant|ahora|adesso|->|=>))?[ \t]{0,4}${OPENED}`,
+      raw`(?:[ \t]{1,3}(?:[\p{L}\d'’.@/_~-]|:(?=\/\/)){1,40},?){0,12}?[ \t]{0,3}(?:${GIVES})[:：]?(?:[ \t](?:now|still|just|jetzt|maintenant|ahora|adesso|->|=>))?[ \t]{0,4}${OPENED}`,
       "iuy",
     ),
-    before: /(?:^|[^\p{L}\p{N}-])$|[\u3000-\uffff]$/u,
     read: reads(`${SPOKEN}{4,256}`, isSpoken),
     isSaid: true,
   },
@@ -160,14 +159,13 @@ const RELATIONS: readonly Relation[] = [
   },
   {
     between: new RegExp(raw`,?[ \t]{1,3}${OPENED}`, "y"),
-    before: /(?:^|[^\p{L}\p{N}_-])$/u,
     read: reads(raw`${SPOKEN}{6,128}(?=["'\x60]?(?:[\s,;]|\.?$))`, isToldApart),
     isSaid: true,
   },
 ];
 
 const OPENING = /[fbruNL@$]?(\\{0,7}["'`])/y;
-const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate|ntlm)[ \t]{1,8}|base64:/iy;
+const SCHEME = /(?:bearer|basic|token|digest|[\w-]{0,20}key|ssws|negotiate|ntlm)[ \t]{1,8}|base64:/iy;
 /** `&` can be part of a value, but not if it separates form fields. */
 const BARE = /(?:[^\s"'`,;<>&|\\]|\\[=:!#]|(?<=\S)&(?=\w)(?![\w.-]{1,40}=)){1,512}/y;
 /** A settings line contains only a name and its value, which can contain any character. */
@@ -233,7 +231,7 @@ function valueBeside(text: string, name: string, start: number): Span | undefine
   const lead = text.slice(Math.max(0, start - BEFORE), start);
   if (isOfAnother(name, lead, text.slice(end, end + 2))) return undefined;
   for (const { between, before, read, isSaid } of RELATIONS) {
-    if (isSaid && !isPasswordWord(name)) continue;
+    if (isSaid && !isPasswordWord(name, lead)) continue;
     between.lastIndex = end;
     const [whole, ...groups] = between.exec(text) ?? [];
     if (whole === undefined || before?.test(lead) === false) continue;
@@ -342,9 +340,9 @@ const ACCOUNT =
   /(?<![\p{L}\d-])(?:admin|root|creds?|credentials|logins?|log in|sign in|user(?:name)?|usuario|benutzer|zugang|zugangsdaten|identifiants?|логин|unlock|get in)(?![\p{L}\d-])/iu;
 /** Words near a value that mark it as harmless or as an example. */
 const NO_SECRET =
-  /\barn:|public|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|(?<!secret[ -])\bid\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|(?<!secret)[ _-]id\b|example|e\.g\.|such as|like /i;
+  /\barn:|public|restor|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|(?<!secret[ -])\b(?:app)?id\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|(?<!secret)[ _-]id\b|example|e\.g\.|such as|like /i;
 /** What leads from a value to the words that say what it is. */
-const TOLD_BEHIND = /^["'\x60)]{0,3}[;,]?\s{0,4}(?:[(#]|\/\/|--|as\b|is\b|ist\b|for\w|where\b)/i;
+const TOLD_BEHIND = /^["'\x60)]{0,3}[;,]?\s{0,4}(?:[(#]|(?:for)?key:|\/\/|--|as\b|is\b|ist\b|for\w|where\b)/i;
 /** A hinting name, followed by an operator, a type and an operator, a C++ brace, or the end of a tag. */
 const HINTED = new RegExp(
   raw`(?:${HINT})[\w.-]{0,40}(?:(?:_|\x20)\d{1,2})?(?:(?:${TYPE}(?=[ \t]{0,4}:?=[ \t]{0,4}[fbru&]?["'\x60]))?${SIGN}(?:[\w.]{0,30}(?:hex|bytes)\w{0,16}\((?=["']))?|[ \t]?：[ \t]?|\((?=["'])|\{(?=["'])|>)(?:[fbruNL@$]?\\{0,7}["'\x60])?$`,
@@ -409,7 +407,7 @@ function isHinted(value: string, before: string): boolean {
   const hinted = HINTED.exec(before);
   if (
     hinted === null ||
-    /\b(?:cache(?: \w+){0,3}|build|lock|object|row|public)[ \t]$/i.test(before.slice(0, hinted.index))
+    /\b(?:cache(?: \w+){0,3}|build|lock|object|row|public|partition|crash\w+)[ \t]$/i.test(before.slice(0, hinted.index))
   )
     return false;
   const name = (IDENTIFIER.exec(before.slice(0, hinted.index))?.[0] ?? "") + hinted[0];

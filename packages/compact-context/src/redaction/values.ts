@@ -28,7 +28,7 @@ export const PASSWORD_WORDS: string = [
 
 /** Words for a key in several languages, and short words for passwords: the value must look secret too. */
 export const KEY_WORDS =
-  "bearer(?:_auth)?|(?<![a-z])pat(?![a-z])|(?:totp|otp)[ _-]?(?:seed|secret|key)|(?<![\\w-])key|(?<![a-z])(?:pw|pass(?=\\W{0,3}[:=]))(?![a-z])|jeton|clé|schlüssel|chiave|chave|llave|токен|ключ|キー|トークン|令牌|密钥|密匙|키|토큰";
+  "bearer(?:_auth)?|(?<![a-z])pat(?![a-z])|(?:totp|otp|[2m]fa)[ _-]?(?:seed|secret|key)|(?<![\\w-])key|(?<![a-z])(?:pw|pass(?=\\W{0,3}[:=]))(?![a-z])|jeton|clé|schlüssel|chiave|chave|llave|токен|ключ|キー|トークン|令牌|密钥|密匙|키|토큰";
 
 /** Words for secrets in user interfaces: a value that is one of these words is a translation of its key. */
 const LABELS =
@@ -103,10 +103,12 @@ export function isPasswordName(name: string): boolean {
 }
 
 const PASSWORD_WORD = new RegExp(`^(?:${PASSWORD_WORDS})$`, "i");
+/** What ends before a word: `root-`, `in_`, `WiFi` before a word of a script without spaces. */
+const WORD_BEGINS = /(?:^|[^\p{L}\p{N}_-]|\p{L}-|[\u3000-\uffff])[a-z]|[^a-z]$/iu;
 
-/** True for a word that means a password in a sentence. */
-export function isPasswordWord(name: string): boolean {
-  return PASSWORD_WORD.test(name);
+/** True for a word that means a password in a sentence, also at the end of a compound as in German. */
+export function isPasswordWord(name: string, before: string): boolean {
+  return PASSWORD_WORD.test(name) && (/wort$/i.test(name) || WORD_BEGINS.test(before + name.charAt(0)));
 }
 
 /** Words that name a password, but also a passed test, a page width or a method: the value decides. */
@@ -162,10 +164,10 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^[\w-]{0,16}x{8,}$/i,
   // What was masked, shortened or made up for a manual
   /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder(?![A-Za-z]+\d)|YOUR_[A-Z]|^\w*(?:::\w+)+$/,
-  // The id of a key, alone or in what it signed
-  /^A[KS]IA[A-Z\d]{16}(?![A-Za-z\d])/,
+  // The id of a key, alone or in what it signed; the beginning of a token in GitLab's log
+  /^A[KS]IA[A-Z\d]{16}(?![A-Za-z\d])|^6\d_[\w-]{6}$/,
   // Encrypted values
-  /^(?:ENC[[(]|Ag[A-D][\w+/]{60}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
+  /^(?:ENC[[(]|Ag[\w+/]{100}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
   // Checksums, cache and release names; packages; public keys
   /^(?:hmac-)?(?:sha|md|blake)-?\d[\w/-]{0,5}[:-]|^[\w./-]+@(?:[0-9a-f]{40}$|v?\d+\.\d+\.)|^[\w.-]+:v?\d+\.\d|^pk_(?:live|test)_|^[a-z]+-\S*-[0-9a-f]{40,64}$/i,
   // Another name and its value
@@ -269,7 +271,7 @@ export function isStandIn(value: string, name: string): boolean {
 /** True for a value that is not a variable, template or placeholder. */
 export function isFilledIn(value: string): boolean {
   if (
-    /^(?:\$|\{|-?\}|[A-Z]?<|&lt;|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(value)
+    /^(?:\$|\{|-?\}|[A-Z]?<|&lt;|%(?:[A-Z_]+%|[A-Z]\b|\()|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(value)
   )
     return false;
   return (
@@ -309,8 +311,9 @@ const IN_SETTING = /^[\w.]+\d$|^\w*[a-z]\d[a-z]\w*[.]\w+$|^[.]|!$|^[^(]*\)[^(]*$
 
 /** In `DB_PASSWORD=ivory.tower9`, where a shell reads it, words are no field of an object. */
 function isReference(value: string, { name, joint, ownLine }: ValueContext): boolean {
-  const isSetting = joint === "=" && (ownLine || /^[A-Z]+$/.test(name)) && isPasswordName(name);
-  return isExpression(value) && !(isSetting && IN_SETTING.test(value));
+  const isYaml = joint === ":" && ownLine && /^[A-Z]/.test(value);
+  const isSetting = isYaml || (joint === "=" && (ownLine || /^[A-Z]+$/.test(name)));
+  return isExpression(value) && !(isSetting && isPasswordName(name) && IN_SETTING.test(value));
 }
 
 /** Pronounceable syllables (at most three consonants in a row), or common technical abbreviations. */
@@ -335,7 +338,8 @@ export function isWords(value: string): boolean {
 /** True for a variable named after its content, such as `token: previousToken2`. */
 function isVariable(value: string, { joint }: ValueContext): boolean {
   // Words in camel case; a hyphen with a digit excludes a variable name.
-  return joint !== "=" && /[a-z\d][A-Z]/.test(value) && !/-.*\d/.test(value) && isWords(value);
+  const isTyped = joint === "=" || (joint === "flag" && /\d/.test(value));
+  return !isTyped && /[a-z\d][A-Z]/.test(value) && !/-.*\d/.test(value) && isWords(value);
 }
 
 /** Letters alone are usually a variable, a type or a word; only some contexts make them a password. */
@@ -357,7 +361,7 @@ function isChosenWord(value: string, context: ValueContext): boolean {
 /** True for a generated value after a hinting name. A UUID, usually an id, needs a more specific name. */
 export function isHintedAt(value: string, name: string): boolean {
   if (!looksGenerated(value) || !isHintingName(name)) return false;
-  return !UUID.test(value) || isSecretName(name) || /(?:[a-z\d][_-]?key|secret[_-]?id)$/i.test(name);
+  return !UUID.test(value) || (isSecretName(name) && !/credentials?$/i.test(name)) || /(?:[a-z\d][_-]?key|secret[_-]?id)$/i.test(name);
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -460,7 +464,8 @@ export function isSpoken(value: string): boolean {
 
 /** True for a value after the bare word "password": letters and digits, and not a name in code. */
 export function isToldApart(value: string): boolean {
-  if (/^[a-z_]+\d$|[.]\w+$|^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|\\/]|&(?![a-z][^=&]*$)/i.test(value))
+  if (/^[a-z_]\w*(?:[.][a-z_]\w*)+$/.test(value)) return false;
+  if (/^[a-z_]+\d$|^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|\\/]|&(?![a-z][^=&]*$)/i.test(value))
     return false;
   return isMixed(value) && !(/^[A-Za-z]+$/.test(value) && isWords(value)) && isSpoken(value);
 }
