@@ -138,7 +138,7 @@ const RELATIONS: readonly Relation[] = [
   // The next quoted text: after a call, a default value or a pair's comma
   {
     between:
-      /(?![_-]?(?:hash|sha\d|md5|digest|name|id|count|type|length|limit|ur[li]|path|file|policy|hint|label|error|ttl)(?![a-z]))(?:[\w.-]{0,40}\\{0,3}["'\x60\]]{1,3})?(?!(?:[^"'\x60\n]{0,60})(?:\w(?<!default|value|fallback)(?:[ \t]?=|:)|such as|like)[ \t]?["'\x60])(?=([^"'\x60\n;{}\\]{0,60}))\1(?=\\{0,7}["'\x60])/iy,
+      /(?![_-]?(?:credential|hash|sha\d|md5|digest|name|id|count|type|length|limit|ur[li]|path|file|policy|hint|label|error|ttl)(?![a-z]))(?:[\w.-]{0,40}\\{0,3}["'\x60\]]{1,3})?(?!(?:[^"'\x60\n]{0,60})(?:\w(?<!default|value|fallback)(?:[ \t]?=|:)|such as|like)[ \t]?["'\x60]|[^"'\x60\n]{0,60}<REDACTED>)(?=([^"'\x60\n;{}\\]{0,60}))\1(?=\\{0,7}["'\x60])/iy,
     read: given,
   },
   // The password for the server is x: up to twelve words, then a verb or operator
@@ -340,7 +340,7 @@ const ACCOUNT =
   /(?<![\p{L}\d-])(?:admin|root|creds?|credentials|logins?|log in|sign in|user(?:name)?|usuario|benutzer|zugang|zugangsdaten|identifiants?|логин|unlock|get in)(?![\p{L}\d-])/iu;
 /** Words near a value that mark it as harmless or as an example. */
 const NO_SECRET =
-  /\barn:|public|restor|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|(?<!secret[ -])\b(?:app)?id\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|(?<!secret)[ _-]id\b|example|e\.g\.|such as|like /i;
+  /\barn:|public|restor|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|(?<!secret[ -])\b(?:app)?id\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|(?<!secret)[ _-]id\b|user(?:_?name)?["']?[=:] ?["']?$|example|e\.g\.|such as|like /i;
 /** What leads from a value to the words that say what it is. */
 const TOLD_BEHIND = /^["'\x60)]{0,3}[;,]?\s{0,4}(?:[(#]|(?:for)?key:|\/\/|--|as\b|is\b|ist\b|for\w|where\b)/i;
 /** A hinting name, followed by an operator, a type and an operator, a C++ brace, or the end of a tag. */
@@ -384,6 +384,8 @@ function isPassing(value: string): boolean {
 function isSecret(value: string, before: string, behind: string): boolean {
   // Followed by a call, an index or a port: a name or a host, not a value.
   if (/^(?:[([{:]| \()/.test(behind)) return false;
+  // `Key: v2-gradle-1vmd…`: the key of a cache begins with words.
+  if (/(?:^|\n)[ \t]*key\W{1,8}$/i.test(before) && /^(?:v\d+-)?[a-z]{3,}-/.test(value)) return false;
   if (looksGenerated(value) && isHinted(value, before)) return true;
   return isDistinct(value) && isNamed(value, clauseOf(before, behind), behind);
 }
@@ -432,10 +434,13 @@ function isNamed(value: string, before: string, behind: string): boolean {
   return TOLD_BEHIND.test(behind) && SAYS_SECRET.test(behind) && !NO_SECRET.test(behind);
 }
 
+/** Apple's ids of keys and teams. */
+const APPLE_ID = /^[A-Z\d]{10}$/;
+
 /** False for hashes, ids, references, quantities, files and addresses: they need an explicit name. */
 function isDistinct(value: string): boolean {
   if (value.includes("/") && !looksGenerated(value)) return false;
-  if (/token|secret|passw|credential/i.test(value)) return false;
+  if (/token|secret|passw|credential/i.test(value) || APPLE_ID.test(value)) return false;
   return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|@[\da-f]{12}$|^[a-z-]+[#@]v?[\d.]+$/i.test(
     value,
   );

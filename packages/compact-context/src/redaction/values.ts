@@ -138,8 +138,8 @@ const ALGORITHM =
 const PATH =
   /^(?:~|\.{1,2})?(?:(?:\/[\w.-]{1,24}){2,8}|(?:\/[a-z]+(?:[-_.][a-z\d]+)*){2,8}|\/[a-z-]*(?:passw|token|secret|key|auth|login)[a-z-]*)$/;
 
-/** A page of a count, a port and its protocol, a number with a comment behind it. */
-const COUNT = /^\d{2,5}(?:\/\*.*|(?:\/(?:\d{1,5}|[a-z.-]{1,8}))+)$/;
+/** A page of a count, a port and its protocol, a number with a comment behind it; a mail address. */
+const COUNT = /^\d{2,5}(?:\/\*.*|(?:\/(?:\d{1,5}|[a-z.-]{1,8}))+)$|^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/;
 
 const PLACEHOLDERS: readonly RegExp[] = [
   NO_SECRET_WORD,
@@ -234,7 +234,7 @@ const ALGORITHM_IN =
 /** True for a secret without an operator after the name: generated, or for a password with digits. */
 export function isGiven(value: string, name: string): boolean {
   if (isStandIn(value, name) || isExpression(value) || isFile(value)) return false;
-  if (looksGenerated(value)) return true;
+  if (looksGenerated(value)) return !(UUID.test(value) && OF_SEVERAL.test(name));
   if (ALGORITHM_IN.test(value) && /^[\w.:/-]+$/.test(value)) return false;
   if (isShuffled(value)) return true;
   if (!isPasswordName(name)) return false;
@@ -361,9 +361,11 @@ function isChosenWord(value: string, context: ValueContext): boolean {
 /** True for a generated value after a hinting name. A UUID, usually an id, needs a more specific name. */
 export function isHintedAt(value: string, name: string): boolean {
   if (!looksGenerated(value) || !isHintingName(name)) return false;
-  return !UUID.test(value) || (isSecretName(name) && !/credentials?$/i.test(name)) || /(?:[a-z\d][_-]?key|secret[_-]?id)$/i.test(name);
+  return !UUID.test(value) || (isSecretName(name) && !OF_SEVERAL.test(name)) || /(?:[a-z\d][_-]?key|secret[_-]?id)$/i.test(name);
 }
 
+/** A name behind which the id of an account may stand before its secret. */
+const OF_SEVERAL = /credentials?$/i;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const LEAST_ENTROPY = 3.2;
 
