@@ -99,6 +99,9 @@ https:\/\/(?:(?:\w{1,20}\.)?discord(?:app)?\.com\/api\/webhooks\/\d{10,24}\/|[\w
 == header areOfSession
 \bcookie["']?:[ \t]{0,8}~>[^\r\n'"]{1,4096}
 \s(?:-b|--cookie) ["']~>[^\r\n'"]{1,4096}~>~> -
+== header isDrawn
+// A cookie of a session, in code
+cookies?\b[^\n]{0,80}?(?:sess(?:ion)?(?:[_-]?id)?|sid)["']?(?:, ?["']?value["']?)?[ \t]?(?:[=:,]|=>)[ \t]?["']?~>[\w%.+\/=-]{16,512}~>~>ookie
 == header always
 \bDigest [^\n]{0,400}?\bresponse="~>[\da-f]{32,64}
 == command-line isTyped

@@ -57,7 +57,7 @@ const WHOLE_NAME = new RegExp(
  * map keys and grammar tokens have such names too.
  */
 export const HINT: string = [
-  "密钥|私钥|密匙|令牌|api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|sasl|totp|key|\\bsig(?![a-z])|cookie|\\bpin|[._-]salt|_(?:pat|api)(?![a-z])|private|bearer|crumb|webhook|dsn|license",
+  "密钥|私钥|密匙|令牌|api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|sasl|totp|key|\\bsig(?![a-z])|cookie|\\bpin|[._-]salt|jsessionid|phpsessid|connect\\.sid|_session(?![\\w-])|wordpress_(?:logged_in|sec)|_(?:pat|api)(?![a-z])|private|bearer|crumb|webhook|dsn|license",
   "adafruit|adobe|airtable|algolia|alibaba|anthropic|artifactory|asana|atlassian|beamer|bintray|bitbucket|bittrex|cloudflare",
   "codecov|cohere|coinbase|confluen(?:t|ce)|contentful|datadog|discord|droneci|dropbox|etsy|facebook|fastly|finicity|finnhub",
   "flickr|freshbooks|gitter|gocardless|heroku|hubspot|intercom|jfrog|jira|kraken|kucoin|launchdarkly|linear|linked[_-]?in",
