@@ -15,7 +15,7 @@ const NAMES = new RegExp(`(?:${SECRET_NAME})s?(?![\\w=-])`, "i");
 const HANDLES =
   /[$#%>][ \t]{1,4}(?:sudo )?(?:ls|ll|find|git|wc|stat|du|which|type|\w{2,7}sum|grep|rg|cd|vim?|nano|rm|cp|mv|mkdir|touch|chmod|chown|npm|pip|docker (?:ps|images))\b/;
 /** A question for a password. */
-const ASKS = new RegExp(`(?:${PASSWORD_WORDS})[^\n]{0,60}[?？][ \t]*\r?\n`, "i");
+const ASKS = new RegExp(`(?:${PASSWORD_WORDS})[^\\n]{0,60}[?？]\\s{0,8}$`, "im");
 const CODES = /\b(?:recovery|backup|scratch|rescue|one-time|2fa|mfa)[ -]codes\b/i;
 
 const ALONE = /^(?:##\[debug\])?[ \t]{0,40}(?:=> )?(?:b?["'])?([^\s"']{6,2048})["']?\s{0,8}$/;
@@ -74,7 +74,7 @@ function* findAnswers(text: string): Generator<Finding> {
 function mayAsk(text: string): boolean {
   if (!text.includes("\n")) return false;
   return (
-    ASKS.test(text) ||
+    (/[?？][ \t]{0,8}\r?\n/.test(text) && ASKS.test(text)) ||
     hasSecretName(text) ||
     (/(?:\$|>>>) /.test(text) && GIVES.test(text)) ||
     (/codes/i.test(text) && CODES.test(text))
@@ -91,7 +91,7 @@ function expectedBehind(line: string): Expected | undefined {
   if (CODES.test(line) && !HANDLES.test(line)) return LISTED;
   if (COMMAND.test(line))
     return (GIVES.test(line) || NAMES.test(line)) && !HANDLES.test(line) ? ANSWER : NOTHING;
-  if (ASKS.test(`${line}\n`)) return ASKED;
+  if (/[?？]\s*$/.test(line.slice(-8)) && ASKS.test(line)) return ASKED;
   return /[:：]\s*$/.test(line.slice(-12)) && NAMES.test(line) ? LABELLED : undefined;
 }
 

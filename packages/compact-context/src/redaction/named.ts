@@ -7,7 +7,9 @@ import {
   isGiven,
   isHintedAt,
   isMixed,
+  isPasswordName,
   isPasswordWord,
+  isPhrase,
   isQuotedSecret,
   isShuffled,
   isSpoken,
@@ -170,6 +172,8 @@ const SCHEME = /(?:bearer|basic|token|digest|[\w-]{0,20}key|ssws|negotiate|ntlm)
 const BARE = /(?:[^\s"'`,;<>&|\\]|\\[=:!#]|(?<=\S)&(?=\w)(?![\w.-]{1,40}=)){1,512}/y;
 /** A settings line contains only a name and its value, which can contain any character. */
 const REST_OF_LINE = /(?:(?!&[\w.-]{1,40}=)[^\s"'`]){1,512}(?=[ \t]{0,8}(?:\r?\n|$))/y;
+/** Several words to the end of the line. */
+const PHRASE = /[\p{L}\d][\p{L}\d'!?.-]*(?:[ ][\p{L}\d][\p{L}\d'!?.-]*){1,7}(?=[ \t]{0,8}(?:\r?\n|$))/uy;
 const SETTING = /(?:^|\n)(?:export )?[\w.]*$/;
 /** The name of an AWS secret, or of a checksum of one. */
 const RESOURCE = /(?:sum|hash(?:ed)?|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
@@ -271,6 +275,10 @@ function bareSecret(text: string, named: Named, valueStart: number): Span | unde
   const isSetting =
     named.groups[1] === "=" && SETTING.test(text.slice(Math.max(0, named.start - 80), named.start));
   const line = matchAt(REST_OF_LINE, text, start);
+  const phrase = isPasswordName(named.name) ? (matchAt(PHRASE, text, start) ?? "") : "";
+  const isProperty = isSetting && /^[a-z]/.test(named.name);
+  if (isPhrase(phrase) && (isProperty || (/ \d+(?: |$)/.test(phrase) && / \p{Lu}/u.test(phrase))))
+    return { start, end: start + phrase.length };
   // In YAML a password can contain any character; code contains brackets and commas.
   const isWhole =
     isSetting || (named.groups[1] === ":" && isMixed(line ?? "") && !/[,;(){}]/.test(line ?? ""));

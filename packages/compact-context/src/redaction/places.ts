@@ -5,6 +5,7 @@ import {
   isFilledIn,
   isGiven,
   isMixed,
+  isPhrase,
   isShuffled,
   isSpoken,
   isStandIn,
@@ -106,7 +107,7 @@ cookies?\b[^\n]{0,80}?(?:sess(?:ion)?(?:[_-]?id)?|sid)["']?(?:, ?["']?value["']?
 \bDigest [^\n]{0,400}?\bresponse="~>[\da-f]{32,64}
 == command-line isTyped
 ${command("mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump", "-p")}~>${WORD}
-${command(raw`sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\.exe)?|altool|notarytool|useradd|usermod|ipmitool|security (?!find)\S{1,40}|mosquitto_\w{3}|yubico-piv-tool|rdesktop|nxc|netexec|crackmapexec|certutil`, "-p[ =]?")}~>${WORD}
+${command(raw`sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\.exe)?|altool|notarytool|useradd|usermod|ipmitool|security (?!find)\S{1,40}|mosquitto_\w{3}|yubico-piv-tool|rdesktop|nxc|netexec|crackmapexec|certutil`, "-p(?!ass)[ =]?")}~>${WORD}
 ${command("redis-cli", "-a[ =]{1,2}")}~>${WORD}
 ${command(raw`snmp\w{3,8}`, "-[acx] (?!sha|md5|aes|des|public|private)")}~>${WORD}
 ${command("doctl|influx", "-t ")}~>${WORD}
@@ -118,7 +119,7 @@ ${command(raw`net use|cmdkey|xfreerdp|runas|signtool(?:\.exe)?|schtasks`, raw`\/
 ${command("htpasswd", raw`-(?:\w{0,6}b\w{0,6} \S{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0,6}) \S{1,64} `)}~>${WORD}
 \bnet use (?:[a-z*]:? )?\\\\\S{1,80} ~>${WORD}~>(?= \/user)
 == command-line always
-(?<=\s)--(?:[a-z]{2,8}-)?pin(?:=| )~>\d{4,8}~>(?![\w.])~>pin
+(?<=\s)--(?:[a-z]{2,8}-)?pin(?:=| )~>\d{4,8}~>(?![\w.])~>-pin
 \boathtool (?:-\S{1,20} ){0,4}["']?~>[A-Z2-7]{16,128}
 == command-line isGivenWord
 \b(?:net user \S{1,64}|rabbitmqctl \w{3,16}_(?:user|password) \S{1,64}|(?:openssl passwd|mkpasswd)(?: -\S{1,12}){0,3}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?~>${WORD}
@@ -135,11 +136,11 @@ ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOT
 \b(?:jwt[.](?:sign|verify|encode|decode)|createHmac|createCipheriv)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]|\b(?:AES[.]new|hmac[.]new|SecretKeySpec|Fernet|SecretBox|ChaCha20\w{0,10})\(\s{0,8}(?:key=)?(?:bytes[.]fromhex\()?b?["']~>[^"'\x60\s]{6,256}~>(?=["'\x60])
 \((?<=(?:auth|login|connect\w{0,8}|credentials?|ftp|smtp|imap|btoa)\()[^()\n]{0,80}?["'][\w.@-]{0,40}(?:["'],[ \t]{0,4}(?:Some\()?["']|(?<!jdbc):(?!\/\/))~>(?=[^"'\s]{0,256}[^a-z"'\s./-])[^"'\s]{6,256}~>(?=["'])~>(
 // Clients and credentials: the password is behind the host, the port or the user
-\b(?:HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|auth[ \t]{0,2}=|(?:http_)?basic_?auth|(?:S[FC]TP|FTP|SSH|SMTP|Search|Minio[.])Client(?:[.]create)?|algoliasearch|radius_add_server|(?:auth|login)(?<=[.:]\w{4,5})(?!\w))[ \t]{0,2}\(\s{0,16}(?:${ARGUMENT},\s{0,16}){1,3}b?["']~>(?=[^"'\s]{0,256}[\dA-F!#$%^&*+=?~])[^"'\s]{6,256}~>(?=["'])
+\b(?:HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|(?:SFTP|SCP|FTP|SSH|SMTP|Search|Minio[.])Client(?:[.]create)?|algoliasearch|radius_add_server|(?:auth|login)(?<=[.:]\w{4,5})(?!\w))[ \t]{0,2}\(\s{0,16}(?:${ARGUMENT},\s{0,16}){1,3}b?["']~>(?=[^"'\s]{0,256}[\dA-F!#$%^&*+=?~])[^"'\s]{6,256}~>(?=["'])
 == call isMixed
 \bAC[\da-f]{32}(?:["'],\s{0,16}["']|:)~>[\da-f]{32}~>(?!\w)
 \b(?:ConvertTo-SecureString|ToSecure\w{0,10}) ?\(?["']~>[^"'\s]{6,256}~>(?=["'])
-\b(?:PDO(?:->__construct)?|mysqli|mysqli?_connect|(?:pymysql|MySQLdb)[.]connect|getConnection)\(\s{0,16}(?:${ARGUMENT},\s{0,16}){2}["']~>[^"'\s]{6,256}~>(?=["'])
+\b(?:PDO(?:->__construct)?|mysqli|mysqli?_connect|(?:pymysql|MySQLdb)[.]connect|Sequelize|getConnection)\(\s{0,16}(?:${ARGUMENT},\s{0,16}){2}["']~>[^"'\s]{6,256}~>(?=["'])
 == named-value always
 // Blockchain accounts, by their private keys
 \b(?:accounts|private_?keys?)["']?\s{0,4}[:=]\s{0,4}\[\s{0,24}(?:["'](?:0x)?<REDACTED>["'],\s{0,24}){0,8}["']~>(?:0x)?[0-9a-f]{64}~>(?=["'])
@@ -200,27 +201,26 @@ list: \|\s{1,12}(?:[\w.-]{1,32}:<REDACTED>\s{1,12}){0,8}[\w.-]{1,32}:~>[^\s:]{3,
 ${TOKENS}(?!${LETTER}|[\-.])[^\n:=]{0,48}?(?: [\-–—=]|[:：]|,? (?:(?:c['’])?est|ist|es|é|è)) ["'\x60«]?~>[\w.~+\/=\-]{8,512}~>(?=["'\x60»]?(?:[\s,;.]|$))
 == prose isCodes
 // A PIN, one-time codes, the key of a second factor
-(?:\b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode|(?:sms-?|m)tan)|(?:bestätigungs|anmelde|sicherheits|zugangs|einmal)code|c[oó]d(?:e|igo) de (?:v[eé]rif|s[eé]cu|segur|valid|conf|conn|acc?[eè]s)${LETTER}{1,12}|код (?:подтв|доступа|безоп)${LETTER}{0,12}|验证码|[認确確][証认認]コード|인증 ?(?:번호|코드))(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})(?: (?:die|the|la|le|el))?[ \t]{0,3}${OPENED}~>\d{4,8}~>(?![\w-]|[.]\d)
+\b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode|sms-?tan|(?:bestätigungs|anmelde|sicherheits|zugangs|einmal|kenn)code)(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})(?: (?:die|the|la|le|el))?[ \t]{0,3}${OPENED}~>\d{4,8}~>(?![\w-]|[.]\d)
 \bpuk ~>\d{8}~>(?![\w-]|[.]\d)
 \b(?:unlock|device|screen|sim|card) pin ~>\d{4,8}~>(?![\w-]|[.]\d)
-暗証番号[^\d\n]{0,12}?~>\d{4,8}~>(?![\w-]|[.]\d)
+(?:暗証番号|[認確]証?認?コード|验证码|인증 ?(?:번호|코드)|c(?:ode|[oó]digo) de (?:v[eé]rif|s[eé][cg]ur|valid|conf|conn|acc?[eè]s)${LETTER}{1,12}|код (?:подтв|доступа)${LETTER}{0,12})[^\d\n]{0,24}?(?: es| est| é|[:：は是\[])[ \t]?~>\d{4,8}~>(?![\w-]|[.]\d)
 ~>(?<![\w.])\d{4,8}~>(?= is your [^\n.]{0,32}?\b(?:(?:verification|security|login|sign-in|access) code|otp|passcode)\b)~> is your
-\b(?:(?:one[\x20\-]time|log[\x20\-]?in|sign[\x20\-]?in|confirmation|authentication|access|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry|your|our|use|enter|the)[\x20\-]code|code (?:for|to|of) the (?:\w{1,12} ){0,2}(?:safe|door|alarm|gate|lock|garage)|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s|(?<=(?:safe|door|gate|alarm|your|our|use|enter)[\x20-]code)) ["'\x60]?~>${CODES}
+\b(?:(?:one[\x20\-]time|login|sign-?in|confirmation|authentication|access|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry|your|our|use|enter|the)[\x20\-]code|code (?:for|to|of) the (?:\w{1,12} ){0,2}(?:safe|door|alarm|gate|lock|garage)|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s|(?<=(?:safe|door|gate|alarm|your|our|use|enter)[\x20-]code)) ["'\x60]?~>${CODES}
 == prose isSeed
 \b(?:key\b[^\n:]{0,24}:|(?:manual|setup|secret) key) ~>[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}(?![\w-])
 == prose isSpoken
 // A user and a password
 \b(?:cred(?:ential)?s?|log[ \-]?ins?|logged in|sign(?:ed)? in|zugang(?:sdaten)?|identifiants?|acc[eè]so?|router|account)(?: (?:with|as|using|for|of|to|mit|con|avec)){0,2}(?: [^\n:=]{1,32}?:)?(?:[ \t]{0,2}(?:[:=]|is|are|ist)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> |\w{1,16}: )?)[\x60\*]{0,2}[\w.@\-]{1,64}[\x60\*]{0,2}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?~>${SPOKEN}{6,128}
 \b(?:shared|common|read-only|team)(?: (?:one|login|user|account|creds))?\b[^\n:]{0,32}: ["'\x60]?[\w.@\-]{1,64} ?[\/:] ?["'\x60]?~>${SPOKEN}{6,128}
-\buse [\w.@\-]{1,64} ?[\/:] ?["'\x60]?~>${SPOKEN}{6,128}?~>(?=["'\x60]? (?:to|for) (?:log|sign))
 == prose isPairedWith
-(?<!${LETTER})(?:with|use|using|as|mit|als|avec|con|com|под|用) ["'\x60]?[\w.@\-]{2,64}["'\x60]? \/ ["'\x60]?~>${SPOKEN}{8,128}~>~> / 
+(?:(?<!${LETTER})(?:with|use|using|as|mit|als|avec|con|com|под|用) |[:：][ \t]?)["'\x60]?[\w.@\-]{2,64}["'\x60]? \/ ["'\x60]?~>${SPOKEN}{8,128}~>~> / 
 \b(?:typing|typed|entering|entered|tried) ["'\x60]?~>${SPOKEN}{8,128}
 == prose isWordGiven
 \b(?:(?:log|sign)(?:ged|ed)?[ \-]?in(?:to)?\b[^\n]{0,40}? as [^\s,]{2,64},?(?: with| and| using)?|${ACCOUNT}(?: and| with| \/|,))(?: the)? (?:password|pass|pw)(?:['’]s| is|:)?(?: just)? ["'\x60]?~>[^\s"'\x60,;]{4,128}~>(?=["'\x60]?(?:[\s,;]|$))
 == prose isToldApart
 \b(?:admin|administrator|root|postgres)[\x60]?[ \t]{0,2}[\/:][ \t]{0,2}[\x60]?~>${SPOKEN}{6,128}~>(?=[\x60]?(?:[\s,;.]|$))
-\b(?:wi-?fi|wlan|ssid)\b[^\n]{0,60}?[\s,](?:key|code|pass|schlüssel|clé|clave)(?: is| ist|:)? ["'“]?~>${SPOKEN}{8,63}~>(?=["'”]?(?:[\s,;.]|$))
+\b(?:wifi|wlan|ssid)\b[^\n]{0,60}?[\s,](?:key|code|pass|schlüssel|clé|clave)(?: is| ist|:)? ["'“]?~>${SPOKEN}{8,63}~>(?=["'”]?(?:[\s,;.]|$))
 == prose isMnemonic
 // The recovery words of a wallet
 (?<![a-z])(?:mnemonic|wallet|seed|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=]{0,80}[:=]\s{0,3}["'\x60]?~>[a-z]{3,8}(?:[\x20\t]{1,3}[a-z]{3,8}){11,23}~>(?=["'\x60.,;)]{0,3}(?:\s{0,4}\n|\s{0,4}$|["'\x60]))
@@ -282,14 +282,4 @@ function isWordGiven(value: string, before: string): boolean {
 function isPairedWith(value: string, before: string): boolean {
   if (/[A-Z][\w.@-]*["'\x60]? \/ /.test(before) || !isToldApart(value)) return false;
   return /[!#$%^&*+=?~]|[A-Z].*(?:[-_]|[.][A-Z]).*\d/.test(value) || /[a-z]{3}\d{2,4}[a-z]{3}|\d.*[a-z].*\d/i.test(value);
-}
-
-/** Several words are a passphrase, unless they describe what a passphrase must contain. */
-function isPhrase(value: string): boolean {
-  return (
-    value.includes(" ") &&
-    !/^(?:must|should|can|may|the|an?|is|not|optional|required|used|for|this|that|if|enter|your|no|empty|in|to|from)\b/i.test(
-      value,
-    )
-  );
 }

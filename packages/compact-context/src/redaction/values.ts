@@ -167,7 +167,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   // The id of a key, alone or in what it signed; the beginning of a token in GitLab's log
   /^A[KS]IA[A-Z\d]{16}(?![A-Za-z\d])|^6\d_[\w-]{6}$/,
   // Encrypted values
-  /^(?:ENC[[(]|Ag[\w+/]{100}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
+  /^(?:ENC[[(]|Ag[\w+/]{60}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
   // Checksums, cache and release names; packages; public keys
   /^(?:hmac-)?(?:sha|md|blake)-?\d[\w/-]{0,5}[:-]|^[\w./-]+@(?:[0-9a-f]{40}$|v?\d+\.\d+\.)|^[\w.-]+:v?\d+\.\d|^pk_(?:live|test)_|^[a-z]+-\S*-[0-9a-f]{40,64}$/i,
   // Another name and its value
@@ -470,4 +470,12 @@ export function isToldApart(value: string): boolean {
   if (/^[a-z_]+\d$|^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|\\/]|&(?![a-z][^=&]*$)/i.test(value))
     return false;
   return isMixed(value) && !(/^[A-Za-z]+$/.test(value) && isWords(value)) && isSpoken(value);
+}
+
+const OF_A_RULE =
+  /(?:^|\s)(?:must|should|can|may|is|are|be|not?|if|at|least|of|to|for|from|with|by|used?|enter|leave|your|this|that|optional|required|default\w*|empty|min\w*|max\w*|get|chars?|characters?|letters?|digits?|words?|zeichen|argument\w*|strings?|hash\w*|siehe|see|voir|veja|ver|and|or|und|oder|im?n?)(?=\s|$)/i;
+
+/** True for the words of a passphrase, not those that tell what one must contain. */
+export function isPhrase(value: string): boolean {
+  return value.includes(" ") && !OF_A_RULE.test(value) && !NAMES_A_SECRET.test(value);
 }
