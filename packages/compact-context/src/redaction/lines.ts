@@ -1,5 +1,13 @@
 import type { Finding } from "./finding.ts";
-import { hasSecretName, isGiven, isSecretName, isToldApart, PASSWORD_WORDS, SECRET_NAME } from "./values.ts";
+import {
+  hasSecretName,
+  isGiven,
+  isSecretName,
+  isToldApart,
+  looksGenerated,
+  PASSWORD_WORDS,
+  SECRET_NAME,
+} from "./values.ts";
 
 // Values identified by another line: the command or label above them, the heading of their column, the kind of
 // their manifest.
@@ -14,14 +22,14 @@ const NAMES = new RegExp(`(?:${SECRET_NAME})s?(?![\\w=-])`, "i");
 /** Commands whose output about a file or variable is not a secret. */
 const HANDLES =
   /[$#%>][ \t]{1,4}(?:sudo )?(?:ls|ll|find|git|wc|stat|du|which|type|\w{2,7}sum|grep|rg|cd|vim?|nano|rm|cp|mv|mkdir|touch|chmod|chown|npm|pip|docker (?:ps|images))\b/;
-/** A question for a password. */
-const ASKS = new RegExp(`(?:${PASSWORD_WORDS})[^\\n]{0,60}[?？]\\s{0,8}$`, "im");
+/** A question or a prompt for a password. */
+const ASKS = new RegExp(`(?:${PASSWORD_WORDS})[^\\n]{0,60}[?？:：]\\s{0,8}$`, "im");
 const CODES = /\b(?:recovery|backup|scratch|rescue|one-time|2fa|mfa)[ -]codes\b/i;
 
 const ALONE = /^(?:##\[debug\])?[ \t]{0,40}(?:=> )?(?:b?["'])?([^\s"']{6,2048})["']?\s{0,8}$/;
 /** A message of one word, behind the time and the name of who wrote it. */
 const MESSAGE =
-  /^(?:(?:[[(<*][\p{L}\d:., ]{1,24}[\])>*][:：]?|[\p{L}\d:. ]{1,24}(?:[:：]|\s-)|>)[ \t]{0,2}){0,2}(?:\p{L}{2,10}[,:][ \t])?["'`]?([!-~]{6,64}?)["'`]?[.!]?\s{0,8}$/u;
+  /^(?:(?:[[(<*][\p{L}\d:., ]{1,24}[\])>*][:：]?|[\p{L}\d:. ]{1,24}(?:[:：]|\s-)|>)[ \t]{0,2}){0,2}(?:\p{L}{2,10}[,:][ \t])?["'`]?([!-~]{6,200}?)["'`]?[.!]?\s{0,8}$/u;
 const CODE =
   /^[ \t>]{0,16}(?:\d{1,2}[.):][ \t]{1,3}|[-*•][ \t])?([a-z\d]{4,10}(?:[- ][a-z\d]{4,10}){0,4})\s{0,8}$/i;
 
@@ -37,7 +45,12 @@ interface Expected {
 
 const ANSWER: Expected = { answer: ALONE, isSecret: isAnswer, isList: false, lines: 3 };
 const LABELLED: Expected = { ...ANSWER, lines: 1 };
-const ASKED: Expected = { answer: MESSAGE, isSecret: isToldApart, isList: false, lines: 2 };
+const ASKED: Expected = {
+  answer: MESSAGE,
+  isSecret: (value) => looksGenerated(value) || isToldApart(value),
+  isList: false,
+  lines: 2,
+};
 const NOTHING: Expected = { ...ANSWER, lines: 0 };
 const LISTED: Expected = { answer: CODE, isSecret: (value) => /\d/.test(value), isList: true, lines: 24 };
 
@@ -74,7 +87,7 @@ function* findAnswers(text: string): Generator<Finding> {
 function mayAsk(text: string): boolean {
   if (!text.includes("\n")) return false;
   return (
-    (/[?？][ \t]{0,8}\r?\n/.test(text) && ASKS.test(text)) ||
+    (/[?？:：][ \t]{0,8}\r?\n/.test(text) && ASKS.test(text)) ||
     hasSecretName(text) ||
     (/(?:\$|>>>) /.test(text) && GIVES.test(text)) ||
     (/codes/i.test(text) && CODES.test(text))
@@ -91,13 +104,14 @@ function expectedBehind(line: string): Expected | undefined {
   if (CODES.test(line) && !HANDLES.test(line)) return LISTED;
   if (COMMAND.test(line))
     return (GIVES.test(line) || NAMES.test(line)) && !HANDLES.test(line) ? ANSWER : NOTHING;
-  if (/[?？]\s*$/.test(line.slice(-8)) && ASKS.test(line)) return ASKED;
-  return /[:：]\s*$/.test(line.slice(-12)) && NAMES.test(line) ? LABELLED : undefined;
+  const [sign] = /[?？:：](?=\s*$)/.exec(line.slice(-12)) ?? [];
+  if (sign === undefined || !(NAMES.test(line) || ASKS.test(line))) return undefined;
+  return /[?？]/.test(sign) ? ASKED : LABELLED;
 }
 
 /** False for a path, a line of `/etc/passwd` or a setting. */
 function isAnswer(value: string): boolean {
-  return !/^[./~]|:.*:|^[A-Z\d_]+=/.test(value) && isGiven(value, "password");
+  return !/^[./~@]|:.*:|^[A-Z\d_]+=/.test(value) && (isGiven(value, "password") || isToldApart(value));
 }
 
 const NAMED_CELL = new RegExp(

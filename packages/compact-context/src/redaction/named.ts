@@ -37,7 +37,7 @@ const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?(?: \(\w[\w ,-]{0,24}\))?
 /** A type between name and value, as in `token: string = "…"`, `var token string = "…"`. */
 const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?\w{3,20})`;
 export const GIVES =
-  "[:：→]|\\?(?= )|->|=>|—|–|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|ist|war|lautet|jetzt|теперь|est|c['’]est|es|era|é|è|är|er|naar|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|成|は|が|を|는|은|를|을";
+  "[:：→]|\\?(?= )|->|=>|—|–|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|auf(?= \\S+ (?:ge|um))|ist|war|lautet|jetzt|теперь|est|c['’]est|es|era|é|è|är|er|naar|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|成|は|が|を|는|은|를|을|改[成为]了?";
 export const OPENED: string = raw`["'\x60*«»“„「『]{0,3}[ \t]?`;
 /** Letters and printable ASCII except quotes and angle brackets; excludes scripts without spaces. */
 export const SPOKEN: string = raw`[!#-&(-;=?-_a-~\u00c0-\u024f\u0400-\u04ff]`;
@@ -395,17 +395,7 @@ function isSecret(value: string, before: string, behind: string): boolean {
   // `Key: v2-gradle-1vmd…`: the key of a cache begins with words.
   if (/(?:^|\n)[ \t]*key\W{1,8}$/i.test(before) && /^(?:v\d+-)?[a-z]{3,}-/.test(value)) return false;
   if (looksGenerated(value) && isHinted(value, before)) return true;
-  return isDistinct(value) && isNamed(value, clauseOf(before, behind), behind);
-}
-
-/** The words of the line before the value; if it stands alone, the prompt on the line above. */
-function clauseOf(before: string, behind: string): string {
-  const lines = before.split("\n");
-  const own = lines.at(-1) ?? "";
-  const above = lines.at(-2)?.trimEnd() ?? "";
-  const isAlone =
-    /^\s*(?:\[[^\]\n]{1,20}\] )?(?:[\w.-]{1,20}[:>] )?["'\x60]?$/.test(own) && /^["'\x60.]?\s*$/.test(behind);
-  return isAlone && /[:：?？]$/.test(above) ? above : own;
+  return isDistinct(value) && isNamed(value, before.slice(before.lastIndexOf("\n") + 1), behind);
 }
 
 /** True if an operator or flag assigns the value to a hinting name. */

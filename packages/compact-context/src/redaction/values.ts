@@ -104,7 +104,7 @@ export function isPasswordName(name: string): boolean {
 
 const PASSWORD_WORD = new RegExp(`^(?:${PASSWORD_WORDS})$`, "i");
 /** What ends before a word: `root-`, `in_`, `WiFi` before a word of a script without spaces. */
-const WORD_BEGINS = /(?:^|[^\p{L}\p{N}_-]|\p{L}-|[\u3000-\uffff])[a-z]|[^a-z]$/iu;
+const WORD_BEGINS = /(?:(?:^|[^\p{L}\p{N}_-]|\p{L}-|[\u3000-\uffff])[a-z]|[^a-z])$/iu;
 
 /** True for a word that means a password in a sentence, also at the end of a compound as in German. */
 export function isPasswordWord(name: string, before: string): boolean {
@@ -186,7 +186,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^(?:change|set|replace)_(?:this|me|it)(?:_[a-z]+)*$/i,
 ];
 const NAMES_A_SECRET = new RegExp(
-  `token|secr[eèé]t|passw|api.?key|credential|clé|clef|schlüssel|geheim|chave|segredo|令牌|${PASSWORD_WORDS}`,
+  `token|secr[eèé]t|passw|api.?key|credential|clé|clef|schlüssel|geheim|chave|segredo|令牌|(?<![a-z])(?:${PASSWORD_WORDS})(?![a-z])`,
   "i",
 );
 
@@ -338,7 +338,7 @@ export function isWords(value: string): boolean {
 /** True for a variable named after its content, such as `token: previousToken2`. */
 function isVariable(value: string, { joint }: ValueContext): boolean {
   // Words in camel case; a hyphen with a digit excludes a variable name.
-  const isTyped = joint === "=" || (joint === "flag" && /\d/.test(value));
+  const isTyped = joint === "=" || (joint === "flag" && /\d/.test(value) && !NAMES_A_SECRET.test(value));
   return !isTyped && /[a-z\d][A-Z]/.test(value) && !/-.*\d/.test(value) && isWords(value);
 }
 
@@ -467,15 +467,16 @@ export function isSpoken(value: string): boolean {
 /** True for a value after the bare word "password": letters and digits, and not a name in code. */
 export function isToldApart(value: string): boolean {
   if (/^[a-z_]\w*(?:[.][a-z_]\w*)+$/.test(value)) return false;
-  if (/^[a-z_]+\d$|^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|\\/]|&(?![a-z][^=&]*$)/i.test(value))
+  if (/^(?:[a-z_]+|[A-Z_]+|[A-Z][a-z]+)\d$/.test(value)) return false;
+  if (/^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|\\/]|&(?![a-z][^=&]*$)/i.test(value))
     return false;
   return isMixed(value) && !(/^[A-Za-z]+$/.test(value) && isWords(value)) && isSpoken(value);
 }
 
 const OF_A_RULE =
-  /(?:^|\s)(?:must|should|can|may|is|are|be|not?|if|at|least|of|to|for|from|with|by|used?|enter|leave|your|this|that|optional|required|default\w*|empty|min\w*|max\w*|get|chars?|characters?|letters?|digits?|words?|zeichen|argument\w*|strings?|hash\w*|siehe|see|voir|veja|ver|and|or|und|oder|im?n?)(?=\s|$)/i;
+  /(?:^|\s)(?:must|should|can|may|is|are|be|not?|if|at|least|of|to|for|from|with|by|used?|enter|leave|your|this|that|optional|required|default\w*|empty|min\w*|max\w*|get|chars?|characters?|letters?|digits?|words?|zeichen|argument\w*|strings?|passw\w*|passphrase|hash\w*|siehe|see|voir|veja|ver|and|or|und|oder|im?n?)(?=\s|$)/i;
 
 /** True for the words of a passphrase, not those that tell what one must contain. */
 export function isPhrase(value: string): boolean {
-  return value.includes(" ") && !OF_A_RULE.test(value) && !NAMES_A_SECRET.test(value);
+  return value.includes(" ") && !OF_A_RULE.test(value);
 }
