@@ -87,7 +87,7 @@ function* findAnswers(text: string): Generator<Finding> {
 function mayAsk(text: string): boolean {
   if (!text.includes("\n")) return false;
   return (
-    (/[?？:：][ \t]{0,8}\r?\n/.test(text) && ASKS.test(text)) ||
+    (/[?？：][ \t]{0,8}\r?\n/.test(text) && ASKS.test(text)) ||
     hasSecretName(text) ||
     (/(?:\$|>>>) /.test(text) && GIVES.test(text)) ||
     (/codes/i.test(text) && CODES.test(text))
@@ -206,8 +206,7 @@ function* givenCells(
   }
 }
 
-const INSERTED =
-  /\b(?:insert|replace)\s{1,8}into[^(\n]{1,100}\(([^()]{1,400})\)\s{0,8}values(?=\s{0,8}\()/gi;
+const INSERTED = /\b(?:insert|replace)\s{1,8}into[^(\n]{1,100}\(([^()]{1,400})\)\s{0,8}values(?=\s{0,8}\()/gi;
 const ROW = /[\s,]{0,40}\(((?:[^()]|\([^()]{0,40}\)){1,4000})\)/dy;
 
 /** `INSERT INTO users (name, password) VALUES (…), (…)`. */

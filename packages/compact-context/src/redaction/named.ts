@@ -173,7 +173,8 @@ const BARE = /(?:[^\s"'`,;<>&|\\]|\\[=:!#]|(?<=\S)&(?=\w)(?![\w.-]{1,40}=)){1,51
 /** A settings line contains only a name and its value, which can contain any character. */
 const REST_OF_LINE = /(?:(?!&[\w.-]{1,40}=)[^\s"'`]){1,512}(?=[ \t]{0,8}(?:\r?\n|$))/y;
 /** Several words to the end of the line. */
-const PHRASE = /[\p{L}\d][\p{L}\d'!?.-]*(?:[ ][\p{L}\d][\p{L}\d'!?.-]*){1,7}(?=[ \t]{0,8}(?:\r?\n|$))/uy;
+const PHRASE =
+  /[\p{L}\d][\p{L}\d'!?.-]{0,40}(?: [\p{L}\d][\p{L}\d'!?.-]{0,40}){1,7}(?=[ \t]{0,8}(?:\r?\n|$))/uy;
 const SETTING = /(?:^|\n)(?:export )?[\w.]*$/;
 /** The name of an AWS secret, or of a checksum of one. */
 const RESOURCE = /(?:sum|hash(?:ed)?|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
@@ -248,7 +249,7 @@ function valueBeside(text: string, name: string, start: number): Span | undefine
 /** The value after an operator or flag, quoted or bare. */
 function assigned(text: string, named: Named): Span | undefined {
   const quoted = quotedAt(text, named.valueAt);
-  if (quoted === undefined) return bareSecret(text, named, named.valueAt);
+  if (quoted === undefined) return phraseAt(text, named) ?? bareSecret(text, named, named.valueAt);
   if (quoted.end === undefined) return bareSecret(text, named, quoted.start);
   const value = text.slice(quoted.start, quoted.end);
   return isQuotedSecret(value, named.name) ? { start: quoted.start, end: quoted.end } : undefined;
@@ -269,16 +270,23 @@ function quotedAt(text: string, at: number): { start: number; end: number | unde
   return { start: end === undefined ? inner : inner + (matchAt(SCHEME, text, inner)?.length ?? 0), end };
 }
 
+/** A passphrase of several words: in a properties file, or with a number and a capital. */
+function phraseAt(text: string, { name, start, valueAt, groups }: Named): Span | undefined {
+  const phrase = isPasswordName(name) && groups[1] ? matchAt(PHRASE, text, valueAt) : undefined;
+  if (phrase === undefined || !isPhrase(phrase)) return undefined;
+  const isProperty =
+    groups[1] === "=" && /^[a-z]/.test(name) && SETTING.test(text.slice(Math.max(0, start - 80), start));
+  return isProperty || (/ \d+(?: |$)/.test(phrase) && / \p{Lu}/u.test(phrase))
+    ? { start: valueAt, end: valueAt + phrase.length }
+    : undefined;
+}
+
 function bareSecret(text: string, named: Named, valueStart: number): Span | undefined {
   const scheme = matchAt(SCHEME, text, valueStart) ?? "";
   const start = valueStart + scheme.length;
   const isSetting =
     named.groups[1] === "=" && SETTING.test(text.slice(Math.max(0, named.start - 80), named.start));
   const line = matchAt(REST_OF_LINE, text, start);
-  const phrase = isPasswordName(named.name) ? (matchAt(PHRASE, text, start) ?? "") : "";
-  const isProperty = isSetting && /^[a-z]/.test(named.name);
-  if (isPhrase(phrase) && (isProperty || (/ \d+(?: |$)/.test(phrase) && / \p{Lu}/u.test(phrase))))
-    return { start, end: start + phrase.length };
   // In YAML a password can contain any character; code contains brackets and commas.
   const isWhole =
     isSetting || (named.groups[1] === ":" && isMixed(line ?? "") && !/[,;(){}]/.test(line ?? ""));
@@ -407,7 +415,9 @@ function isHinted(value: string, before: string): boolean {
   const hinted = HINTED.exec(before);
   if (
     hinted === null ||
-    /\b(?:cache(?: \w+){0,3}|build|lock|object|row|public|partition|crash\w+)[ \t]$/i.test(before.slice(0, hinted.index))
+    /\b(?:cache(?: \w+){0,3}|build|lock|object|row|public|partition|crash\w+)[ \t]$/i.test(
+      before.slice(0, hinted.index),
+    )
   )
     return false;
   const name = (IDENTIFIER.exec(before.slice(0, hinted.index))?.[0] ?? "") + hinted[0];

@@ -281,5 +281,8 @@ function isWordGiven(value: string, before: string): boolean {
 /** A password beside a user in a sentence: more than a name with a number, such as `Python3` or `feature-2`. */
 function isPairedWith(value: string, before: string): boolean {
   if (/[A-Z][\w.@-]*["'\x60]? \/ /.test(before) || !isToldApart(value)) return false;
-  return /[!#$%^&*+=?~]|[A-Z].*(?:[-_]|[.][A-Z]).*\d/.test(value) || /[a-z]{3}\d{2,4}[a-z]{3}|\d.*[a-z].*\d/i.test(value);
+  return (
+    /[!#$%^&*+=?~]|[A-Z].*(?:[-_]|[.][A-Z]).*\d/.test(value) ||
+    /[a-z]{3}\d{2,4}[a-z]{3}|\d.*[a-z].*\d/i.test(value)
+  );
 }

@@ -271,7 +271,9 @@ export function isStandIn(value: string, name: string): boolean {
 /** True for a value that is not a variable, template or placeholder. */
 export function isFilledIn(value: string): boolean {
   if (
-    /^(?:\$|\{|-?\}|[A-Z]?<|&lt;|%(?:[A-Z_]+%|[A-Z]\b|\()|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(value)
+    /^(?:\$|\{|-?\}|[A-Z]?<|&lt;|%(?:[A-Z_]+%|[A-Z]\b|\()|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(
+      value,
+    )
   )
     return false;
   return (
@@ -361,7 +363,11 @@ function isChosenWord(value: string, context: ValueContext): boolean {
 /** True for a generated value after a hinting name. A UUID, usually an id, needs a more specific name. */
 export function isHintedAt(value: string, name: string): boolean {
   if (!looksGenerated(value) || !isHintingName(name)) return false;
-  return !UUID.test(value) || (isSecretName(name) && !OF_SEVERAL.test(name)) || /(?:[a-z\d][_-]?key|secret[_-]?id)$/i.test(name);
+  return (
+    !UUID.test(value) ||
+    (isSecretName(name) && !OF_SEVERAL.test(name)) ||
+    /(?:[a-z\d][_-]?key|secret[_-]?id)$/i.test(name)
+  );
 }
 
 /** A name behind which the id of an account may stand before its secret. */
@@ -466,10 +472,9 @@ export function isSpoken(value: string): boolean {
 
 /** True for a value after the bare word "password": letters and digits, and not a name in code. */
 export function isToldApart(value: string): boolean {
-  if (/^[a-z_]\w*(?:[.][a-z_]\w*)+$/.test(value)) return false;
+  if (/^[a-z_]\w*(?:[.][a-z_]\w*)*(?:[.][a-z_]\w*|[.][a-z_]\w*[.][A-Z]\w*)$/.test(value)) return false;
   if (/^(?:[a-z_]+|[A-Z_]+|[A-Z][a-z]+)\d$/.test(value)) return false;
-  if (/^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|\\/]|&(?![a-z][^=&]*$)/i.test(value))
-    return false;
+  if (/^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|\\/]|&(?![a-z][^=&]*$)/i.test(value)) return false;
   return isMixed(value) && !(/^[A-Za-z]+$/.test(value) && isWords(value)) && isSpoken(value);
 }
 
