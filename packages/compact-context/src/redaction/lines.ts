@@ -1,13 +1,5 @@
 import type { Finding } from "./finding.ts";
-import {
-  hasSecretName,
-  isGiven,
-  isSecretName,
-  isToldApart,
-  looksGenerated,
-  PASSWORD_WORDS,
-  SECRET_NAME,
-} from "./values.ts";
+import { hasSecretName, isGiven, isSecretName, isToldApart, PASSWORD_WORDS, SECRET_NAME } from "./values.ts";
 
 // Values identified by another line: the command or label above them, the heading of their column, the kind of
 // their manifest.
@@ -18,18 +10,16 @@ const COMMAND = /^(?:[^\n$#%>]{0,60}(?:[$#%]|>>>|PS [^\n>]{0,60}>)|>|##\[debug\]
 const GIVES =
   /openssl rand|random_(?:base32|hex)\(|\b(?:pwgen|apg|makepasswd|xkcdpass|diceware)\b|\/dev\/u?random|token_(?:urlsafe|hex|bytes)\(|generate_?key\(|randomBytes\(|\bwg gen(?:key|psk)|--gen-random|\bpass show|\bop read|\bgopass\b|\bvault (?:kv get|read)|get-secret-value|secrets versions access|keyvault secret show|-generic-password|secret-tool lookup|get secrets? [^\n]{0,80}-o|\bbw get|--with-decryption|auth:token|print-(?:access|identity)-token|auth token|create-token/i;
 /** The name of a secret that the command does not itself assign. */
-const NAMES = new RegExp(`(?:${SECRET_NAME})s?(?![\\w=-])`, "i");
+const NAMES = new RegExp(`(?:${SECRET_NAME}|${PASSWORD_WORDS})s?(?![\\w=-])`, "i");
 /** Commands whose output about a file or variable is not a secret. */
 const HANDLES =
   /[$#%>][ \t]{1,4}(?:sudo )?(?:ls|ll|find|git|wc|stat|du|which|type|\w{2,7}sum|grep|rg|cd|vim?|nano|rm|cp|mv|mkdir|touch|chmod|chown|npm|pip|docker (?:ps|images))\b/;
-/** A question or a prompt for a password. */
-const ASKS = new RegExp(`(?:${PASSWORD_WORDS})[^\\n]{0,60}[?？:：]\\s{0,8}$`, "im");
 const CODES = /\b(?:recovery|backup|scratch|rescue|one-time|2fa|mfa)[ -]codes\b/i;
 
 const ALONE = /^(?:##\[debug\])?[ \t]{0,40}(?:=> )?(?:b?["'])?([^\s"']{6,2048})["']?\s{0,8}$/;
 /** A message of one word, behind the time and the name of who wrote it. */
 const MESSAGE =
-  /^(?:(?:[[(<*][\p{L}\d:., ]{1,24}[\])>*][:：]?|[\p{L}\d:. ]{1,24}(?:[:：]|\s-)|>)[ \t]{0,2}){0,2}(?:\p{L}{2,10}[,:][ \t])?["'`]?([!-~]{6,200}?)["'`]?[.!]?\s{0,8}$/u;
+  /^(?:(?:[[(<*][\p{L}\d:., ]{1,24}[\])>*][:：]?|[\p{L}\d:. ]{1,24}(?:[:：]|\s-)|>)[ \t]{0,2}){0,2}(?:\p{L}{2,10}[,:][ \t])?["'`]?([!-.0-~]{6,200}?)["'`]?[.!]?\s{0,8}$/u;
 const CODE =
   /^[ \t>]{0,16}(?:\d{1,2}[.):][ \t]{1,3}|[-*•][ \t])?([a-z\d]{4,10}(?:[- ][a-z\d]{4,10}){0,4})\s{0,8}$/i;
 
@@ -45,22 +35,16 @@ interface Expected {
 
 const ANSWER: Expected = { answer: ALONE, isSecret: isAnswer, isList: false, lines: 3 };
 const LABELLED: Expected = { ...ANSWER, lines: 1 };
-const ASKED: Expected = {
-  answer: MESSAGE,
-  isSecret: (value) => looksGenerated(value) || isToldApart(value),
-  isList: false,
-  lines: 2,
-};
+const ASKED: Expected = { ...ANSWER, answer: MESSAGE, lines: 2 };
 const NOTHING: Expected = { ...ANSWER, lines: 0 };
 const LISTED: Expected = { answer: CODE, isSecret: (value) => /\d/.test(value), isList: true, lines: 24 };
 
-/** Values below a command, a label or a heading, and those of SQL's `INSERT`. */
+/** Values below a command, a label or a heading, and those of SQL's statements. */
 export function* findInLines(text: string): Generator<Finding> {
   yield* findAnswers(text);
   if (!hasSecretName(text)) return;
   yield* findColumns(text);
-  yield* findSelected(text);
-  yield* findInserted(text);
+  yield* findByStatement(text);
 }
 
 /** A value alone on its line, after the command that prints it or the label that names it. */
@@ -87,7 +71,7 @@ function* findAnswers(text: string): Generator<Finding> {
 function mayAsk(text: string): boolean {
   if (!text.includes("\n")) return false;
   return (
-    (/[?？：][ \t]{0,8}\r?\n/.test(text) && ASKS.test(text)) ||
+    (/[?？：][ \t]{0,8}\r?\n/.test(text) && NAMES.test(text)) ||
     hasSecretName(text) ||
     (/(?:\$|>>>) /.test(text) && GIVES.test(text)) ||
     (/codes/i.test(text) && CODES.test(text))
@@ -105,7 +89,7 @@ function expectedBehind(line: string): Expected | undefined {
   if (COMMAND.test(line))
     return (GIVES.test(line) || NAMES.test(line)) && !HANDLES.test(line) ? ANSWER : NOTHING;
   const [sign] = /[?？:：](?=\s*$)/.exec(line.slice(-12)) ?? [];
-  if (sign === undefined || !(NAMES.test(line) || ASKS.test(line))) return undefined;
+  if (sign === undefined || !NAMES.test(line)) return undefined;
   return /[?？]/.test(sign) ? ASKED : LABELLED;
 }
 
@@ -122,16 +106,6 @@ const HEADING = /^[\w .-]{0,40}$/;
 const RULE = /^[\s+|:─│┼-]{3,}$/;
 const bare = (cell: string): string => cell.replace(/^[\s"'`*]+|[\s"'`*]+$/g, "");
 
-/** Statements whose rows follow without a heading: sqlite's and psql's output, a dump. */
-const SELECTED =
-  /\b(?:select\s{1,4}([\w."]{1,64},[\w ,."]{1,200}?)\s{1,4}from|copy [\w."]{1,80} \(([^(),\n]{1,64},[^()\n]{1,400})\) from)\b[^\n]*/gi;
-
-/** The names of a table's columns, and what separates them. */
-interface Columns {
-  readonly sign: string | RegExp;
-  readonly names: readonly string[];
-}
-
 /** Table and CSV cells below the name of a secret. */
 function* findColumns(text: string): Generator<Finding> {
   if (text.search(NAMED_CELL) < 0) return;
@@ -145,14 +119,6 @@ function* findColumns(text: string): Generator<Finding> {
       text.slice(text.lastIndexOf("\n", start - 2) + 1, start),
     );
     done = columns === undefined ? end : yield* rowsBelow(text, end, columns);
-  }
-}
-
-/** The cells below a statement that names its columns. */
-function* findSelected(text: string): Generator<Finding> {
-  for (const { 0: head, 1: selected, 2: copied = "", index } of text.matchAll(SELECTED)) {
-    const names = (selected ?? copied).split(",").map(bare);
-    yield* rowsBelow(text, index + head.length, { sign: /[|\t]/, names });
   }
 }
 
@@ -175,6 +141,8 @@ function endOfLine(text: string, at: number): number {
   const end = text.indexOf("\n", at);
   return end === -1 ? text.length : end;
 }
+
+type Columns = { readonly sign: string | RegExp; readonly names: readonly string[] };
 
 /** The column names in the first row of a table. */
 function columnsOf(line: string, above: string): Columns | undefined {
@@ -206,19 +174,23 @@ function* givenCells(
   }
 }
 
-const INSERTED = /\b(?:insert|replace)\s{1,8}into[^(\n]{1,100}\(([^()]{1,400})\)\s{0,8}values(?=\s{0,8}\()/gi;
+/** Statements that name the columns of the rows behind or, as output or in a dump, below them. */
+const STATEMENT =
+  /\b(?:(?:insert|replace)\s{1,8}into[^(\n]{1,100}\(([^()]{1,400})\)\s{0,8}values(?=\s{0,8}\()|select\s{1,4}([\w."]{1,64},[\w ,."]{1,200}?)\s{1,4}from\b[^\n]*|copy [\w."]{1,80} \(([^()\n]{1,400})\) from\b[^\n]*)/gi;
 const ROW = /[\s,]{0,40}\(((?:[^()]|\([^()]{0,40}\)){1,4000})\)/dy;
 
-/** `INSERT INTO users (name, password) VALUES (…), (…)`. */
-function* findInserted(text: string): Generator<Finding> {
-  if (text.search(INSERTED) < 0) return;
+/** `INSERT INTO users (name, password) VALUES (…), (…)`; `SELECT name, token FROM users;` and its output. */
+function* findByStatement(text: string): Generator<Finding> {
   const rows = new RegExp(ROW);
-  for (const { 0: head, 1: names = "", index } of text.matchAll(INSERTED)) {
+  let done = 0;
+  for (const { 0: head, 1: inserted, 2: selected, 3: copied = "", index } of text.matchAll(STATEMENT)) {
+    if (index < done) continue;
+    const names = (inserted ?? selected ?? copied).split(",").map(bare);
     rows.lastIndex = index + head.length;
-    for (let row = rows.exec(text); row !== null; row = rows.exec(text)) {
-      const { 1: values = "", indices } = row;
-      yield* givenCells(values, values.split(","), names.split(",").map(bare), indices?.[1]?.[0] ?? 0);
-    }
+    done = rows.lastIndex;
+    if (inserted === undefined) done = yield* rowsBelow(text, done, { sign: /[|\t]/, names });
+    for (let row = inserted && rows.exec(text); row; row = rows.exec(text))
+      yield* givenCells(row[1] ?? "", (row[1] ?? "").split(","), names, row.indices?.[1]?.[0] ?? 0);
   }
 }
 

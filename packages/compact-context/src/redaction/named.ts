@@ -270,13 +270,16 @@ function quotedAt(text: string, at: number): { start: number; end: number | unde
   return { start: end === undefined ? inner : inner + (matchAt(SCHEME, text, inner)?.length ?? 0), end };
 }
 
-/** A passphrase of several words: in a properties file, or with a number and a capital. */
-function phraseAt(text: string, { name, start, valueAt, groups }: Named): Span | undefined {
-  const phrase = isPasswordName(name) && groups[1] ? matchAt(PHRASE, text, valueAt) : undefined;
-  if (phrase === undefined || !isPhrase(phrase)) return undefined;
-  const isProperty =
-    groups[1] === "=" && /^[a-z]/.test(name) && SETTING.test(text.slice(Math.max(0, start - 80), start));
-  return isProperty || (/ \d+(?: |$)/.test(phrase) && / \p{Lu}/u.test(phrase))
+/** A passphrase of several words: any in a properties file, elsewhere with a number and a capital. */
+function phraseAt(
+  text: string,
+  { name, start, valueAt, groups: [before, sign, after] }: Named,
+): Span | undefined {
+  const phrase = isPasswordName(name) && sign ? (matchAt(PHRASE, text, valueAt) ?? "") : "";
+  const isTight = sign === "=" && before === "" && after === "" && /^[a-z]/.test(name);
+  const isProperty = isTight && SETTING.test(text.slice(Math.max(0, start - 80), start));
+  const isMarked = / \d+(?: |$)/.test(phrase) && / \p{Lu}/u.test(phrase) && isPhrase(phrase);
+  return phrase !== "" && (isProperty || isMarked)
     ? { start: valueAt, end: valueAt + phrase.length }
     : undefined;
 }
@@ -442,13 +445,10 @@ function isNamed(value: string, before: string, behind: string): boolean {
   return TOLD_BEHIND.test(behind) && SAYS_SECRET.test(behind) && !NO_SECRET.test(behind);
 }
 
-/** Apple's ids of keys and teams. */
-const APPLE_ID = /^[A-Z\d]{10}$/;
-
-/** False for hashes, ids, references, quantities, files and addresses: they need an explicit name. */
+/** False for hashes, ids (Apple's have ten capitals and digits), references, quantities, files and addresses: they need an explicit name. */
 function isDistinct(value: string): boolean {
   if (value.includes("/") && !looksGenerated(value)) return false;
-  if (/token|secret|passw|credential/i.test(value) || APPLE_ID.test(value)) return false;
+  if (/token|secret|passw|credential/i.test(value) || /^[A-Z\d]{10}$/.test(value)) return false;
   return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|@[\da-f]{12}$|^[a-z-]+[#@]v?[\d.]+$/i.test(
     value,
   );

@@ -156,7 +156,6 @@ app[ _-]?pass(?:word|wd)?[ \t]{0,3}[:=][ \t]{0,3}~>[a-z]{4}(?:[\x20][a-z]{4}){3}
 == credentials-file isFilledIn
 (?:^|\n)(?:[a-z0-9.-]{1,80}|\*):(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:~>(?:[^\s:\\]|\\.){3,128}~>(?=\r?\n|$)~>:
 == credentials-file always
-(?:^|\n)[a-z_][\w-]{0,31}:~>\$(?:[1256y]|2[aby]|apr1|argon2id?)\$[\w./$=,+-]{12,200}~>~>:$
 // BitLocker recovery keys; storage keys listed by Azure
 ~>(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])~>~>-
 \bkey[12] (?:FULL|READ)[ \t]{1,16}~>[A-Za-z0-9+/]{40,88}={0,2}

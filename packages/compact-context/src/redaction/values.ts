@@ -102,13 +102,15 @@ export function isPasswordName(name: string): boolean {
   return /pa?ss?w|passphrase|passcode|pass$|pwd?$|pwd|psk/i.test(name);
 }
 
-const PASSWORD_WORD = new RegExp(`^(?:${PASSWORD_WORDS})$`, "i");
-/** What ends before a word: `root-`, `in_`, `WiFi` before a word of a script without spaces. */
-const WORD_BEGINS = /(?:(?:^|[^\p{L}\p{N}_-]|\p{L}-|[\u3000-\uffff])[a-z]|[^a-z])$/iu;
+/** Behind `root-`, not `in_`; in a script without spaces behind anything. */
+const PASSWORD_WORD = new RegExp(
+  `(?:^|[^\\p{L}\\p{N}_-]|\\p{L}-|[\\u3000-\\uffff]|(?=[^a-z]))(?:${PASSWORD_WORDS})$|wort$`,
+  "iu",
+);
 
 /** True for a word that means a password in a sentence, also at the end of a compound as in German. */
 export function isPasswordWord(name: string, before: string): boolean {
-  return PASSWORD_WORD.test(name) && (/wort$/i.test(name) || WORD_BEGINS.test(before + name.charAt(0)));
+  return PASSWORD_WORD.test(before.slice(-2) + name);
 }
 
 /** Words that name a password, but also a passed test, a page width or a method: the value decides. */
@@ -233,8 +235,8 @@ const ALGORITHM_IN =
 
 /** True for a secret without an operator after the name: generated, or for a password with digits. */
 export function isGiven(value: string, name: string): boolean {
-  if (isStandIn(value, name) || isExpression(value) || isFile(value)) return false;
-  if (looksGenerated(value)) return !(UUID.test(value) && OF_SEVERAL.test(name));
+  if (isStandIn(value, name) || isExpression(value) || isFile(value) || isIdOf(value, name)) return false;
+  if (looksGenerated(value)) return true;
   if (ALGORITHM_IN.test(value) && /^[\w.:/-]+$/.test(value)) return false;
   if (isShuffled(value)) return true;
   if (!isPasswordName(name)) return false;
@@ -363,16 +365,13 @@ function isChosenWord(value: string, context: ValueContext): boolean {
 /** True for a generated value after a hinting name. A UUID, usually an id, needs a more specific name. */
 export function isHintedAt(value: string, name: string): boolean {
   if (!looksGenerated(value) || !isHintingName(name)) return false;
-  return (
-    !UUID.test(value) ||
-    (isSecretName(name) && !OF_SEVERAL.test(name)) ||
-    /(?:[a-z\d][_-]?key|secret[_-]?id)$/i.test(name)
-  );
+  if (isIdOf(value, name)) return false;
+  return !UUID.test(value) || isSecretName(name) || /(?:[a-z\d][_-]?key|secret[_-]?id)$/i.test(name);
 }
 
-/** A name behind which the id of an account may stand before its secret. */
-const OF_SEVERAL = /credentials?$/i;
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** True for the id of an account that stands before its secret in a credential's arguments. */
+const isIdOf = (value: string, name: string): boolean => UUID.test(value) && /credentials?$/i.test(name);
 const LEAST_ENTROPY = 3.2;
 
 /**
@@ -479,9 +478,9 @@ export function isToldApart(value: string): boolean {
 }
 
 const OF_A_RULE =
-  /(?:^|\s)(?:must|should|can|may|is|are|be|not?|if|at|least|of|to|for|from|with|by|used?|enter|leave|your|this|that|optional|required|default\w*|empty|min\w*|max\w*|get|chars?|characters?|letters?|digits?|words?|zeichen|argument\w*|strings?|passw\w*|passphrase|hash\w*|siehe|see|voir|veja|ver|and|or|und|oder|im?n?)(?=\s|$)/i;
+  /^(?:must|should|can|may|the|an?|is|not?|optional|required|used|get|for|this|that|if|enter|leave|your|empty|in|to|from|string|see|siehe|voir|ver)\b|\b(?:of|at least|chars?|characters?|letters|digits|words?|zeichen|password|passphrase|hashed|expected)\b/i;
 
-/** True for the words of a passphrase, not those that tell what one must contain. */
+/** True for several words that are no description of what a passphrase must contain. */
 export function isPhrase(value: string): boolean {
   return value.includes(" ") && !OF_A_RULE.test(value);
 }
