@@ -210,7 +210,7 @@ ${TOKENS}(?!${LETTER}|[\-.])[^\n:=]{0,48}?(?: [\-–—=]|[:：]|,? (?:(?:c['’
 \b(?:key\b[^\n:]{0,24}:|(?:manual|setup|secret) key) ~>[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}(?![\w-])
 == prose isSpoken
 // A user and a password
-\b(?:cred(?:ential)?s?|log[ \-]?ins?|logged in|sign(?:ed)? in|zugang(?:sdaten)?|identifiants?|acc[eè]so?|router|account)(?: (?:with|as|using|for|of|to|mit|con|avec)){0,2}(?: [^\n:=]{1,32}?:)?(?:[ \t]{0,2}(?:[:=]|is|are|ist)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> |\w{1,16}: )?)[\x60\*]{0,2}[\w.@\-]{1,64}[\x60\*]{0,2}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?~>${SPOKEN}{6,128}
+\b(?:cred(?:ential|encia(?:is|l(?:es)?))?s?|log[ \-]?ins?|logged in|sign(?:ed)? in|zugang(?:sdaten)?|identifiants?|acc[eè]so?|router|account)(?: (?:with|as|using|for|of|to|mit|con|avec)){0,2}(?: [^\n:=]{1,32}?:)?(?:[ \t]{0,2}(?:[:=]|is|are|ist|sind|sont|son|são)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> |\w{1,16}: )?)[\x60\*]{0,2}[\w.@\-]{1,64}[\x60\*]{0,2}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?~>${SPOKEN}{6,128}
 \b(?:shared|common|read-only|team)(?: (?:one|login|user|account|creds))?\b[^\n:]{0,32}: ["'\x60]?[\w.@\-]{1,64} ?[\/:] ?["'\x60]?~>${SPOKEN}{6,128}
 == prose isPairedWith
 (?:(?<!${LETTER})(?:with|use|using|as|mit|als|avec|con|com|под|用) |[:：][ \t]?)["'\x60]?[\w.@\-]{2,64}["'\x60]? \/ ["'\x60]?~>${SPOKEN}{8,128}~>~> / 
@@ -280,8 +280,6 @@ function isWordGiven(value: string, before: string): boolean {
 /** A password beside a user in a sentence: more than a name with a number, such as `Python3` or `feature-2`. */
 function isPairedWith(value: string, before: string): boolean {
   if (/[A-Z][\w.@-]*["'\x60]? \/ /.test(before) || !isToldApart(value)) return false;
-  return (
-    /[!#$%^&*+=?~]|[A-Z].*(?:[-_]|[.][A-Z]).*\d/.test(value) ||
-    /[a-z]{3}\d{2,4}[a-z]{3}|\d.*[a-z].*\d/i.test(value)
-  );
+  if (/[!#$%^&*+=?~]|[a-z]{3}\d{2,4}[a-z]{3}|\d.*[a-z].*\d/i.test(value)) return true;
+  return !/^[:：][^@]*$/.test(before) && /[A-Z].*(?:[-_]|[.][A-Z]).*\d/.test(value);
 }
