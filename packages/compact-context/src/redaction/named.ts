@@ -271,17 +271,14 @@ function quotedAt(text: string, at: number): { start: number; end: number | unde
 }
 
 /** A passphrase of several words: any in a properties file, elsewhere with a number and a capital. */
-function phraseAt(
-  text: string,
-  { name, start, valueAt, groups: [before, sign, after] }: Named,
-): Span | undefined {
+function phraseAt(text: string, { name, start, valueAt, groups }: Named): Span | undefined {
+  const [before, sign, after] = groups;
   const phrase = isPasswordName(name) && sign ? (matchAt(PHRASE, text, valueAt) ?? "") : "";
   const isTight = sign === "=" && before === "" && after === "" && /^[a-z]/.test(name);
   const isProperty = isTight && SETTING.test(text.slice(Math.max(0, start - 80), start));
   const isMarked = / \d+(?: |$)/.test(phrase) && / \p{Lu}/u.test(phrase) && isPhrase(phrase);
-  return phrase !== "" && (isProperty || isMarked)
-    ? { start: valueAt, end: valueAt + phrase.length }
-    : undefined;
+  if (phrase === "" || !(isProperty || isMarked)) return undefined;
+  return { start: valueAt, end: valueAt + phrase.length };
 }
 
 function bareSecret(text: string, named: Named, valueStart: number): Span | undefined {
@@ -416,14 +413,11 @@ function isHinted(value: string, before: string): boolean {
   if (set !== undefined && isHintedAt(value, set))
     return !NO_SECRET.test(before.slice(before.lastIndexOf("\n") + 1));
   const hinted = HINTED.exec(before);
-  if (
-    hinted === null ||
-    /\b(?:cache(?: \w+){0,3}|build|lock|object|row|public|partition|crash\w+)[ \t]$/i.test(
-      before.slice(0, hinted.index),
-    )
-  )
+  if (hinted === null) return false;
+  const lead = before.slice(0, hinted.index);
+  if (/\b(?:cache(?: \w+){0,3}|build|lock|object|row|public|partition|crash\w+)[ \t]$/i.test(lead))
     return false;
-  const name = (IDENTIFIER.exec(before.slice(0, hinted.index))?.[0] ?? "") + hinted[0];
+  const name = (IDENTIFIER.exec(lead)?.[0] ?? "") + hinted[0];
   return isHintedAt(value, name.replace(/["'\x60\]* \t=:：>?{\\]+$/, ""));
 }
 

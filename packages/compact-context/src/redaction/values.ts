@@ -270,17 +270,13 @@ export function isStandIn(value: string, name: string): boolean {
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
 
-/** True for a value that is not a variable, template or placeholder. */
+/** Variables, templates and placeholders. */
+const TEMPLATE =
+  /^(?:\$|\{|-?\}|[A-Z]?<|&lt;|%(?:[A-Z_]+%|[A-Z]\b|\()|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\]|(?:pass|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$)|<REDACTED>|EXAMPLE/i;
+
+/** True for a value that somebody has filled in. */
 export function isFilledIn(value: string): boolean {
-  if (
-    /^(?:\$|\{|-?\}|[A-Z]?<|&lt;|%(?:[A-Z_]+%|[A-Z]\b|\()|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(
-      value,
-    )
-  )
-    return false;
-  return (
-    !isLabel(value) && !/^(?:pass|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$/i.test(value)
-  );
+  return !TEMPLATE.test(value) && !isLabel(value);
 }
 
 function plainName(name: string): string {
