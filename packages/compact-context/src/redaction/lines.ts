@@ -1,22 +1,25 @@
 import type { Finding } from "./finding.ts";
-import { hasSecretName, isGiven, isSecretName, SECRET_NAME } from "./values.ts";
+import { hasSecretName, isGiven, isSecretName, isToldApart, PASSWORD_WORDS, SECRET_NAME } from "./values.ts";
 
 // Values identified by another line: the command or label above them, the heading of their column, the kind of
 // their manifest.
 
 /** A command after a shell or interpreter prompt. */
-const COMMAND = /^[^\n$#%>]{0,60}(?:[$#%]|>>>|PS [^\n>]{0,60}>)[ \t]{1,4}(?=\S)/;
+const COMMAND = /^(?:[^\n$#%>]{0,60}(?:[$#%]|>>>|PS [^\n>]{0,60}>)|>|##\[debug\]Evaluating:)[ \t]{1,4}(?=\S)/;
 /** Commands that generate a secret or read one from a secret store. */
 const GIVES =
-  /openssl rand|\b(?:pwgen|apg|makepasswd|xkcdpass|diceware)\b|\/dev\/u?random|token_(?:urlsafe|hex|bytes)\(|generate_?key\(|randomBytes\(|\bwg gen(?:key|psk)|--gen-random|\bpass show|\bop read|\bgopass\b|\bvault (?:kv get|read)|get-secret-value|secrets versions access|keyvault secret show|-generic-password|secret-tool lookup|get secrets? [^\n]{0,80}-o|\bbw get|--with-decryption|auth:token|print-(?:access|identity)-token|auth token|create-token/i;
+  /openssl rand|random_(?:base32|hex)\(|\b(?:pwgen|apg|makepasswd|xkcdpass|diceware)\b|\/dev\/u?random|token_(?:urlsafe|hex|bytes)\(|generate_?key\(|randomBytes\(|\bwg gen(?:key|psk)|--gen-random|\bpass show|\bop read|\bgopass\b|\bvault (?:kv get|read)|get-secret-value|secrets versions access|keyvault secret show|-generic-password|secret-tool lookup|get secrets? [^\n]{0,80}-o|\bbw get|--with-decryption|auth:token|print-(?:access|identity)-token|auth token|create-token/i;
 /** The name of a secret that the command does not itself assign. */
-const NAMES = new RegExp(`(?:${SECRET_NAME})s?(?![\\w=-])`, "i");
+const NAMES = new RegExp(`(?:${SECRET_NAME}|${PASSWORD_WORDS})s?(?![\\w=-])`, "i");
 /** Commands whose output about a file or variable is not a secret. */
 const HANDLES =
   /[$#%>][ \t]{1,4}(?:sudo )?(?:ls|ll|find|git|wc|stat|du|which|type|\w{2,7}sum|grep|rg|cd|vim?|nano|rm|cp|mv|mkdir|touch|chmod|chown|npm|pip|docker (?:ps|images))\b/;
 const CODES = /\b(?:recovery|backup|scratch|rescue|one-time|2fa|mfa)[ -]codes\b/i;
 
-const ALONE = /^[ \t]{0,40}(?:b?["'])?([^\s"']{6,2048})["']?\s{0,8}$/;
+const ALONE = /^(?:##\[debug\])?[ \t]{0,40}(?:=> )?(?:b?["'])?([^\s"']{6,2048})["']?\s{0,8}$/;
+/** A message of one word, behind the time and the name of who wrote it. */
+const MESSAGE =
+  /^(?:(?:[[(<*][\p{L}\d:., ]{1,24}[\])>*][:：]?|[\p{L}\d:. ]{1,24}(?:[:：]|\s-)|>)[ \t]{0,2}){0,2}(?:\p{L}{2,10}[,:][ \t])?["'`]?([!-.0-~]{6,200}?)["'`]?[.!]?\s{0,8}$/u;
 const CODE =
   /^[ \t>]{0,16}(?:\d{1,2}[.):][ \t]{1,3}|[-*•][ \t])?([a-z\d]{4,10}(?:[- ][a-z\d]{4,10}){0,4})\s{0,8}$/i;
 
@@ -32,14 +35,16 @@ interface Expected {
 
 const ANSWER: Expected = { answer: ALONE, isSecret: isAnswer, isList: false, lines: 3 };
 const LABELLED: Expected = { ...ANSWER, lines: 1 };
+const ASKED: Expected = { ...ANSWER, answer: MESSAGE, lines: 2 };
 const NOTHING: Expected = { ...ANSWER, lines: 0 };
 const LISTED: Expected = { answer: CODE, isSecret: (value) => /\d/.test(value), isList: true, lines: 24 };
 
-/** Values below a command, a label or a heading, and those of SQL's `INSERT`. */
+/** Values below a command, a label or a heading, and those of SQL's statements. */
 export function* findInLines(text: string): Generator<Finding> {
   yield* findAnswers(text);
-  if (hasSecretName(text)) yield* findColumns(text);
-  yield* findInserted(text);
+  if (!hasSecretName(text)) return;
+  yield* findColumns(text);
+  yield* findByStatement(text);
 }
 
 /** A value alone on its line, after the command that prints it or the label that names it. */
@@ -66,6 +71,7 @@ function* findAnswers(text: string): Generator<Finding> {
 function mayAsk(text: string): boolean {
   if (!text.includes("\n")) return false;
   return (
+    (/[?？：][ \t]{0,8}\r?\n/.test(text) && NAMES.test(text)) ||
     hasSecretName(text) ||
     (/(?:\$|>>>) /.test(text) && GIVES.test(text)) ||
     (/codes/i.test(text) && CODES.test(text))
@@ -82,12 +88,14 @@ function expectedBehind(line: string): Expected | undefined {
   if (CODES.test(line) && !HANDLES.test(line)) return LISTED;
   if (COMMAND.test(line))
     return (GIVES.test(line) || NAMES.test(line)) && !HANDLES.test(line) ? ANSWER : NOTHING;
-  return /[:：]\s*$/.test(line.slice(-12)) && NAMES.test(line) ? LABELLED : undefined;
+  const [sign] = /[?？:：](?=\s*$)/.exec(line.slice(-12)) ?? [];
+  if (sign === undefined || !NAMES.test(line)) return undefined;
+  return /[?？]/.test(sign) ? ASKED : LABELLED;
 }
 
 /** False for a path, a line of `/etc/passwd` or a setting. */
 function isAnswer(value: string): boolean {
-  return !/^[./~]|:.*:|^[A-Z\d_]+=/.test(value) && isGiven(value, "password");
+  return !/^[./~@]|:.*:|^[A-Z\d_]+=/.test(value) && (isGiven(value, "password") || isToldApart(value));
 }
 
 const NAMED_CELL = new RegExp(
@@ -104,21 +112,29 @@ function* findColumns(text: string): Generator<Finding> {
   let done = 0;
   for (const { index } of text.matchAll(NAMED_CELL)) {
     if (index < done) continue;
-    let end = endOfLine(text, index);
+    const end = endOfLine(text, index);
     const start = text.lastIndexOf("\n", index) + 1;
     const columns = columnsOf(
       text.slice(start, end),
       text.slice(text.lastIndexOf("\n", start - 2) + 1, start),
     );
-    for (done = end; columns !== undefined && end < text.length; done = end) {
-      const at = end + 1;
-      end = endOfLine(text, at);
-      const line = text.slice(at, end);
-      const cells = line.split(columns.sign);
-      if (cells.length === columns.names.length) yield* givenCells(line, cells, columns.names, at);
-      else if (!RULE.test(line)) break;
-    }
+    done = columns === undefined ? end : yield* rowsBelow(text, end, columns);
   }
+}
+
+/** The cells of the lines that have as many as there are columns; returns the end of the last. */
+function* rowsBelow(text: string, above: number, { sign, names }: Columns): Generator<Finding, number> {
+  let end = above;
+  while (end < text.length) {
+    const at = end + 1;
+    const next = endOfLine(text, at);
+    const line = text.slice(at, next);
+    const cells = line.split(sign);
+    if (cells.length === names.length) yield* givenCells(line, cells, names, at);
+    else if (!RULE.test(line)) break;
+    end = next;
+  }
+  return end;
 }
 
 function endOfLine(text: string, at: number): number {
@@ -126,8 +142,10 @@ function endOfLine(text: string, at: number): number {
   return end === -1 ? text.length : end;
 }
 
+type Columns = { readonly sign: string | RegExp; readonly names: readonly string[] };
+
 /** The column names in the first row of a table. */
-function columnsOf(line: string, above: string): { sign: string | RegExp; names: string[] } | undefined {
+function columnsOf(line: string, above: string): Columns | undefined {
   if (line.length > 1000) return undefined;
   const sign = /[,;\t|│]/.exec(line)?.[0] ?? / {2,80}/;
   const names = line.split(sign).map(bare);
@@ -156,14 +174,24 @@ function* givenCells(
   }
 }
 
-const INSERTED =
-  /\binsert\s{1,8}into[^(\n]{1,100}\(([^()]{1,400})\)\s{0,8}values\s{0,8}\(((?:[^()]|\([^()]{0,40}\)){1,4000})\)/dgi;
+/** Statements that name the columns of the rows behind or, as output or in a dump, below them. */
+const STATEMENT =
+  /\b(?:(?:insert|replace)\s{1,8}into[^(\n]{1,100}\(([^()]{1,400})\)\s{0,8}values(?=\s{0,8}\()|select\s{1,4}([\w."]{1,64},[\w ,."]{1,200}?)\s{1,4}from\b[^\n]*|copy [\w."]{1,80} \(([^()\n]{1,400})\) from\b[^\n]*)/gi;
+const ROW = /[\s,]{0,40}\(((?:[^()]|\([^()]{0,40}\)){1,4000})\)/dy;
 
-/** `INSERT INTO users (name, password) VALUES (…)`. */
-function* findInserted(text: string): Generator<Finding> {
-  if (text.search(INSERTED) < 0) return;
-  for (const { 1: names = "", 2: values = "", indices } of text.matchAll(INSERTED))
-    yield* givenCells(values, values.split(","), names.split(",").map(bare), indices?.[2]?.[0] ?? 0);
+/** `INSERT INTO users (name, password) VALUES (…), (…)`; `SELECT name, token FROM users;` and its output. */
+function* findByStatement(text: string): Generator<Finding> {
+  const rows = new RegExp(ROW);
+  let done = 0;
+  for (const { 0: head, 1: inserted, 2: selected, 3: copied = "", index } of text.matchAll(STATEMENT)) {
+    if (index < done) continue;
+    const names = (inserted ?? selected ?? copied).split(",").map(bare);
+    rows.lastIndex = index + head.length;
+    done = rows.lastIndex;
+    if (inserted === undefined) done = yield* rowsBelow(text, done, { sign: /[|\t]/, names });
+    for (let row = inserted && rows.exec(text); row; row = rows.exec(text))
+      yield* givenCells(row[1] ?? "", (row[1] ?? "").split(","), names, row.indices?.[1]?.[0] ?? 0);
+  }
 }
 
 const MANIFEST_KIND = /^\s{0,20}kind:\s*["']?Secret\b/;

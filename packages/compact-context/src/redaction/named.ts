@@ -7,7 +7,9 @@ import {
   isGiven,
   isHintedAt,
   isMixed,
+  isPasswordName,
   isPasswordWord,
+  isPhrase,
   isQuotedSecret,
   isShuffled,
   isSpoken,
@@ -35,7 +37,7 @@ const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?(?: \(\w[\w ,-]{0,24}\))?
 /** A type between name and value, as in `token: string = "…"`, `var token string = "…"`. */
 const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?\w{3,20})`;
 export const GIVES =
-  "[:：→]|\\?(?= )|->|=>|—|–|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|ist|war|lautet|jetzt|est|c['’]est|es|era|é|è|är|er|naar|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|成|は|が|는|은|를";
+  "[:：→]|\\?(?= )|->|=>|—|–|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|auf(?= \\S+ (?:ge|um))|ist|war|lautet|jetzt|теперь|est|c['’]est|es|era|é|è|är|er|naar|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|成|は|が|を|는|은|를|을|改[成为]了?";
 export const OPENED: string = raw`["'\x60*«»“„「『]{0,3}[ \t]?`;
 /** Letters and printable ASCII except quotes and angle brackets; excludes scripts without spaces. */
 export const SPOKEN: string = raw`[!#-&(-;=?-_a-~\u00c0-\u024f\u0400-\u04ff]`;
@@ -138,16 +140,15 @@ const RELATIONS: readonly Relation[] = [
   // The next quoted text: after a call, a default value or a pair's comma
   {
     between:
-      /(?![_-]?(?:hash|sha\d|md5|digest|name|id|count|type|length|limit|ur[li]|path|file|policy|hint|label|error|ttl)(?![a-z]))(?:[\w.-]{0,40}\\{0,3}["'\x60\]]{1,3})?(?!(?:[^"'\x60\n]{0,60})(?:\w(?<!default|value|fallback)(?:[ \t]?=|:)|such as|like)[ \t]?["'\x60])(?=([^"'\x60\n;{}\\]{0,60}))\1(?=\\{0,7}["'\x60])/iy,
+      /(?![_-]?(?:credential|hash|sha\d|md5|digest|name|id|count|type|length|limit|ur[li]|path|file|policy|hint|label|error|ttl)(?![a-z]))(?:[\w.-]{0,40}\\{0,3}["'\x60\]]{1,3})?(?!(?:[^"'\x60\n]{0,60})(?:\w(?<!default|value|fallback)(?:[ \t]?=|:)|such as|like)[ \t]?["'\x60]|[^"'\x60\n]{0,60}<REDACTED>)(?=([^"'\x60\n;{}\\]{0,60}))\1(?=\\{0,7}["'\x60])/iy,
     read: given,
   },
-  // The password for the server is x: up to six words, then a verb or operator
+  // The password for the server is x: up to twelve words, then a verb or operator
   {
     between: new RegExp(
-      raw`(?:[ \t]{1,3}(?:[\p{L}\d'’.@/_~-]|:(?=\/\/)){1,40},?){0,6}?[ \t]{0,3}(?:${GIVES})[:：]?(?:[ \t](?:now|still|just|jetzt|maintenant|ahora|adesso|->|=>))?[ \t]{0,4}${OPENED}`,
+      raw`(?:[ \t]{1,3}(?:[\p{L}\d'’.@/_~-]|:(?=\/\/)){1,40},?){0,12}?[ \t]{0,3}(?:${GIVES})[:：]?(?:[ \t](?:now|still|just|jetzt|maintenant|ahora|adesso|->|=>))?[ \t]{0,4}${OPENED}`,
       "iuy",
     ),
-    before: /(?:^|[^\p{L}\p{N}-])$|[\u3000-\uffff]$/u,
     read: reads(`${SPOKEN}{4,256}`, isSpoken),
     isSaid: true,
   },
@@ -160,18 +161,20 @@ const RELATIONS: readonly Relation[] = [
   },
   {
     between: new RegExp(raw`,?[ \t]{1,3}${OPENED}`, "y"),
-    before: /(?:^|[^\p{L}\p{N}_-])$/u,
     read: reads(raw`${SPOKEN}{6,128}(?=["'\x60]?(?:[\s,;]|\.?$))`, isToldApart),
     isSaid: true,
   },
 ];
 
 const OPENING = /[fbruNL@$]?(\\{0,7}["'`])/y;
-const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate|ntlm)[ \t]{1,8}|base64:/iy;
+const SCHEME = /(?:bearer|basic|token|digest|[\w-]{0,20}key|ssws|negotiate|ntlm)[ \t]{1,8}|base64:/iy;
 /** `&` can be part of a value, but not if it separates form fields. */
 const BARE = /(?:[^\s"'`,;<>&|\\]|\\[=:!#]|(?<=\S)&(?=\w)(?![\w.-]{1,40}=)){1,512}/y;
 /** A settings line contains only a name and its value, which can contain any character. */
 const REST_OF_LINE = /(?:(?!&[\w.-]{1,40}=)[^\s"'`]){1,512}(?=[ \t]{0,8}(?:\r?\n|$))/y;
+/** Several words to the end of the line. */
+const PHRASE =
+  /[\p{L}\d][\p{L}\d'!?.-]{0,40}(?: [\p{L}\d][\p{L}\d'!?.-]{0,40}){1,7}(?=[ \t]{0,8}(?:\r?\n|$))/uy;
 const SETTING = /(?:^|\n)(?:export )?[\w.]*$/;
 /** The name of an AWS secret, or of a checksum of one. */
 const RESOURCE = /(?:sum|hash(?:ed)?|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
@@ -233,7 +236,7 @@ function valueBeside(text: string, name: string, start: number): Span | undefine
   const lead = text.slice(Math.max(0, start - BEFORE), start);
   if (isOfAnother(name, lead, text.slice(end, end + 2))) return undefined;
   for (const { between, before, read, isSaid } of RELATIONS) {
-    if (isSaid && !isPasswordWord(name)) continue;
+    if (isSaid && !isPasswordWord(name, lead)) continue;
     between.lastIndex = end;
     const [whole, ...groups] = between.exec(text) ?? [];
     if (whole === undefined || before?.test(lead) === false) continue;
@@ -246,7 +249,7 @@ function valueBeside(text: string, name: string, start: number): Span | undefine
 /** The value after an operator or flag, quoted or bare. */
 function assigned(text: string, named: Named): Span | undefined {
   const quoted = quotedAt(text, named.valueAt);
-  if (quoted === undefined) return bareSecret(text, named, named.valueAt);
+  if (quoted === undefined) return phraseAt(text, named) ?? bareSecret(text, named, named.valueAt);
   if (quoted.end === undefined) return bareSecret(text, named, quoted.start);
   const value = text.slice(quoted.start, quoted.end);
   return isQuotedSecret(value, named.name) ? { start: quoted.start, end: quoted.end } : undefined;
@@ -265,6 +268,17 @@ function quotedAt(text: string, at: number): { start: number; end: number | unde
   const inner = at + opening.length;
   const end = closingQuote(text, inner, opening.replace(/^[fbruNL@$]/, ""));
   return { start: end === undefined ? inner : inner + (matchAt(SCHEME, text, inner)?.length ?? 0), end };
+}
+
+/** A passphrase of several words: any in a properties file, elsewhere with a number and a capital. */
+function phraseAt(text: string, { name, start, valueAt, groups }: Named): Span | undefined {
+  const [before, sign, after] = groups;
+  const phrase = isPasswordName(name) && sign ? (matchAt(PHRASE, text, valueAt) ?? "") : "";
+  const isTight = sign === "=" && before === "" && after === "" && /^[a-z]/.test(name);
+  const isProperty = isTight && SETTING.test(text.slice(Math.max(0, start - 80), start));
+  const isMarked = / \d+(?: |$)/.test(phrase) && / \p{Lu}/u.test(phrase) && isPhrase(phrase);
+  if (phrase === "" || !(isProperty || isMarked)) return undefined;
+  return { start: valueAt, end: valueAt + phrase.length };
 }
 
 function bareSecret(text: string, named: Named, valueStart: number): Span | undefined {
@@ -342,9 +356,9 @@ const ACCOUNT =
   /(?<![\p{L}\d-])(?:admin|root|creds?|credentials|logins?|log in|sign in|user(?:name)?|usuario|benutzer|zugang|zugangsdaten|identifiants?|логин|unlock|get in)(?![\p{L}\d-])/iu;
 /** Words near a value that mark it as harmless or as an example. */
 const NO_SECRET =
-  /\barn:|public|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|(?<!secret[ -])\bid\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|(?<!secret)[ _-]id\b|example|e\.g\.|such as|like /i;
+  /\barn:|public|restor|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|(?<!secret[ -])\b(?:app)?id\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|(?<!secret)[ _-]id\b|user(?:_?name)?["']?[=:] ?["']?$|example|e\.g\.|such as|like /i;
 /** What leads from a value to the words that say what it is. */
-const TOLD_BEHIND = /^["'\x60)]{0,3}[;,]?\s{0,4}(?:[(#]|\/\/|--|as\b|is\b|ist\b|for\w|where\b)/i;
+const TOLD_BEHIND = /^["'\x60)]{0,3}[;,]?\s{0,4}(?:[(#]|(?:for)?key:|\/\/|--|as\b|is\b|ist\b|for\w|where\b)/i;
 /** A hinting name, followed by an operator, a type and an operator, a C++ brace, or the end of a tag. */
 const HINTED = new RegExp(
   raw`(?:${HINT})[\w.-]{0,40}(?:(?:_|\x20)\d{1,2})?(?:(?:${TYPE}(?=[ \t]{0,4}:?=[ \t]{0,4}[fbru&]?["'\x60]))?${SIGN}(?:[\w.]{0,30}(?:hex|bytes)\w{0,16}\((?=["']))?|[ \t]?：[ \t]?|\((?=["'])|\{(?=["'])|>)(?:[fbruNL@$]?\\{0,7}["'\x60])?$`,
@@ -386,18 +400,10 @@ function isPassing(value: string): boolean {
 function isSecret(value: string, before: string, behind: string): boolean {
   // Followed by a call, an index or a port: a name or a host, not a value.
   if (/^(?:[([{:]| \()/.test(behind)) return false;
+  // `Key: v2-gradle-1vmd…`: the key of a cache begins with words.
+  if (/(?:^|\n)[ \t]*key\W{1,8}$/i.test(before) && /^(?:v\d+-)?[a-z]{3,}-/.test(value)) return false;
   if (looksGenerated(value) && isHinted(value, before)) return true;
-  return isDistinct(value) && isNamed(value, clauseOf(before, behind), behind);
-}
-
-/** The words of the line before the value; if it stands alone, the prompt on the line above. */
-function clauseOf(before: string, behind: string): string {
-  const lines = before.split("\n");
-  const own = lines.at(-1) ?? "";
-  const above = lines.at(-2)?.trimEnd() ?? "";
-  const isAlone =
-    /^\s*(?:\[[^\]\n]{1,20}\] )?(?:[\w.-]{1,20}[:>] )?["'\x60]?$/.test(own) && /^["'\x60.]?\s*$/.test(behind);
-  return isAlone && /[:：?？]$/.test(above) ? above : own;
+  return isDistinct(value) && isNamed(value, before.slice(before.lastIndexOf("\n") + 1), behind);
 }
 
 /** True if an operator or flag assigns the value to a hinting name. */
@@ -407,12 +413,11 @@ function isHinted(value: string, before: string): boolean {
   if (set !== undefined && isHintedAt(value, set))
     return !NO_SECRET.test(before.slice(before.lastIndexOf("\n") + 1));
   const hinted = HINTED.exec(before);
-  if (
-    hinted === null ||
-    /\b(?:cache(?: \w+){0,3}|build|lock|object|row|public)[ \t]$/i.test(before.slice(0, hinted.index))
-  )
+  if (hinted === null) return false;
+  const lead = before.slice(0, hinted.index);
+  if (/\b(?:cache(?: \w+){0,3}|build|lock|object|row|public|partition|crash\w+)[ \t]$/i.test(lead))
     return false;
-  const name = (IDENTIFIER.exec(before.slice(0, hinted.index))?.[0] ?? "") + hinted[0];
+  const name = (IDENTIFIER.exec(lead)?.[0] ?? "") + hinted[0];
   return isHintedAt(value, name.replace(/["'\x60\]* \t=:：>?{\\]+$/, ""));
 }
 
@@ -434,10 +439,10 @@ function isNamed(value: string, before: string, behind: string): boolean {
   return TOLD_BEHIND.test(behind) && SAYS_SECRET.test(behind) && !NO_SECRET.test(behind);
 }
 
-/** False for hashes, ids, references, quantities, files and addresses: they need an explicit name. */
+/** False for hashes, ids (Apple's have ten capitals and digits), references, quantities, files and addresses: they need an explicit name. */
 function isDistinct(value: string): boolean {
   if (value.includes("/") && !looksGenerated(value)) return false;
-  if (/token|secret|passw|credential/i.test(value)) return false;
+  if (/token|secret|passw|credential/i.test(value) || /^[A-Z\d]{10}$/.test(value)) return false;
   return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|@[\da-f]{12}$|^[a-z-]+[#@]v?[\d.]+$/i.test(
     value,
   );

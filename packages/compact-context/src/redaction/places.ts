@@ -5,6 +5,7 @@ import {
   isFilledIn,
   isGiven,
   isMixed,
+  isPhrase,
   isShuffled,
   isSpoken,
   isStandIn,
@@ -27,6 +28,8 @@ const TOKENS = raw`\b(?:api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|
 /** A one-time code; groups of four digits are separated by one space or dash. */
 const CODE = raw`(?:\d{3}[\x20\-]?\d{3}|\d{4}[\x20\-]\d{4}|\d{2}(?:-\d{2}){1,3}|\d{4,8}|[a-z\d]{4,6}(?:-[a-z\d]{4,6}){1,5})(?![\w\-])`;
 const CODES = raw`${CODE}(?:,[ \t]?${CODE}){0,15}#?`;
+/** An argument of a call. */
+const ARGUMENT = raw`(?:"[^"\n]{0,128}"|'[^'\n]{0,128}'|[^"'(),;\n]{1,60})`;
 const ACCOUNT = raw`(?:user(?:name)?|login|account)(?: is|:)? [^\s,\/]{2,64}`;
 
 type Judge = Place["isSecret"];
@@ -43,6 +46,9 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   isWordGiven,
   isPhrase,
   isGivenWord,
+  isPairedWith,
+  isSeed: (value) => value === value.toUpperCase() && !/(.)\1{3}/.test(value),
+  isHook: (value) => !/(.)\1{5}|your|example|[${]/i.test(value),
   // A password equal to the user name is a public default.
   isNoUser: (value, before) => isFilledIn(value) && !before.endsWith(`/${value}:`),
   hasDigit: (value) => /\d/.test(value),
@@ -88,16 +94,20 @@ jdbc:oracle:\w{2,5}:[^/\s]{1,64}\/~>[^@\s]{1,128}~>(?=@)~>jdbc:oracle
 \b(?:password|pwd)=~>\{(?:[^{}\s]|\}\}){3,256}\}~>(?=[;"'\s]|$)~>={
 == url-parameter isKey
 [?&;](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth|code|api_?key|hapikey|app_?id|pass|pw|sid)=~>[\w.~%+/=!*-]{6,2048}~>~>=
-== webhook always
-https:\/\/(?:hooks\.slack\.com\/(?:services|workflows|triggers)\/|(?:\w{1,20}\.)?discord(?:app)?\.com\/api\/webhooks\/\d{10,24}\/|[\w.-]{1,60}\.webhook\.office\.com\/webhookb2\/|outlook\.office\.com\/webhook\/|hooks\.zapier\.com\/hooks\/catch\/|chat\.googleapis\.com\/v1\/spaces\/[\w-]{1,40}\/messages\?|hook\.\w{2,6}\.make\.com\/|[\w-]{1,40}\.infura\.io\/v3\/|[\w-]{1,40}\.g\.alchemy\.com\/v2\/|api\.telegram\.org\/bot)~>[^\s"'<>\x60)]{16,400}~>~>https://
+== webhook isHook
+~>https:\/\/hooks\.slack\.com\/(?:services|workflows|triggers)\/[^\s"'<>\x60)]{16,400}~>~>https://hooks.slack.com/
+https:\/\/(?:(?:\w{1,20}\.)?discord(?:app)?\.com\/api\/webhooks\/\d{10,24}\/|[\w.-]{1,60}\.webhook\.office\.com\/webhookb2\/|outlook\.office\.com\/webhook\/|hooks\.zapier\.com\/hooks\/catch\/|chat\.googleapis\.com\/v1\/spaces\/[\w-]{1,40}\/messages\?|hook\.\w{2,6}\.make\.com\/|[\w-]{1,40}\.infura\.io\/v3\/|[\w-]{1,40}\.g\.alchemy\.com\/v2\/|api\.telegram\.org\/bot)~>[^\s"'<>\x60)]{16,400}~>~>https://
 == header areOfSession
 \bcookie["']?:[ \t]{0,8}~>[^\r\n'"]{1,4096}
 \s(?:-b|--cookie) ["']~>[^\r\n'"]{1,4096}~>~> -
+== header isDrawn
+// A cookie of a session, in code
+cookies?\b[^\n]{0,80}?(?:sess(?:ion)?(?:[_-]?id)?|sid)["']?(?:, ?["']?value["']?)?[ \t]?(?:[=:,]|=>)[ \t]?["']?~>[\w%.+\/=-]{16,512}~>~>ookie
 == header always
 \bDigest [^\n]{0,400}?\bresponse="~>[\da-f]{32,64}
 == command-line isTyped
 ${command("mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump", "-p")}~>${WORD}
-${command(raw`sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\.exe)?|altool|notarytool|useradd|usermod|ipmitool|security|mosquitto_\w{3}`, "-p[ =]?")}~>${WORD}
+${command(raw`sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\.exe)?|altool|notarytool|useradd|usermod|ipmitool|security (?!find)\S{1,40}|mosquitto_\w{3}|yubico-piv-tool|rdesktop|nxc|netexec|crackmapexec|certutil`, "-p(?!ass)[ =]?")}~>${WORD}
 ${command("redis-cli", "-a[ =]{1,2}")}~>${WORD}
 ${command(raw`snmp\w{3,8}`, "-[acx] (?!sha|md5|aes|des|public|private)")}~>${WORD}
 ${command("doctl|influx", "-t ")}~>${WORD}
@@ -105,14 +115,17 @@ ${command("ssh-keygen", "-[NP] ")}~>${WORD}
 ${command(raw`ldap\w{3,10}`, "-w[ =]?")}~>${WORD}
 ${command("openssl", "-(?:k|K) |-pass(?:in|out)? pass:")}~>${WORD}
 ${command("smbclient|rpcclient|net|wmic|winexe", raw`(?:-U|--user)[ =]["']?[^\s%'"]{1,64}%`)}~>${WORD}
-${command("net use|cmdkey|xfreerdp|runas", raw`\/p(?:ass)?:|\/user:\S{1,64} `)}~>${WORD}
+${command(raw`net use|cmdkey|xfreerdp|runas|signtool(?:\.exe)?|schtasks`, raw`\/r?p(?:ass)?[\x20:]|\/user:\S{1,64} `)}~>${WORD}
 ${command("htpasswd", raw`-(?:\w{0,6}b\w{0,6} \S{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0,6}) \S{1,64} `)}~>${WORD}
 \bnet use (?:[a-z*]:? )?\\\\\S{1,80} ~>${WORD}~>(?= \/user)
+== command-line always
+(?<=\s)--(?:[a-z]{2,8}-)?pin(?:=| )~>\d{4,8}~>(?![\w.])~>-pin
+\boathtool (?:-\S{1,20} ){0,4}["']?~>[A-Z2-7]{16,128}
 == command-line isGivenWord
 \b(?:net user \S{1,64}|rabbitmqctl \w{3,16}_(?:user|password) \S{1,64}|(?:openssl passwd|mkpasswd)(?: -\S{1,12}){0,3}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?~>${WORD}
 == command-line isFilledIn
 ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOTE}[^\s:'"]{1,128}:~>[^\s'"<>]{1,256}~>~>:
-\b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?~>(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}~>(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup))~>|
+\b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?~>(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}~>(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup|kinit))~>|
 \b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)~>[^\s'"]{3,128}?~>(?=@[\w/.:-]{1,80}|['"\s]|$)
 \b(?:send|sendline)[ \t(]{1,3}["']~>[^"'\s\\]{4,128}~>(?=\\[rn])
 == call isFilledIn
@@ -121,14 +134,19 @@ ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOT
 == call isGivenWord
 // Calls that sign or verify with a secret
 \b(?:jwt[.](?:sign|verify|encode|decode)|createHmac|createCipheriv)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]|\b(?:AES[.]new|hmac[.]new|SecretKeySpec|Fernet|SecretBox|ChaCha20\w{0,10})\(\s{0,8}(?:key=)?(?:bytes[.]fromhex\()?b?["']~>[^"'\x60\s]{6,256}~>(?=["'\x60])
-\((?<=(?:auth|login|connect\w{0,8}|credentials?|ftp|smtp|imap|btoa)\()[^()\n]{0,80}?["'][\w.@-]{0,40}(?:["'],[ \t]{0,4}(?:Some\()?["']|:(?!\/\/))~>(?=[^"'\s]{0,256}[^a-z"'\s./-])[^"'\s]{6,256}~>(?=["'])~>(
-// User name and password arguments
-\b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|PDO|mysqli?_connect|mysqli|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|(?:auth|login)(?<=[.:]\w{4,5})(?!\w))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']~>[^"'\s]{6,256}~>(?=["'])
+\((?<=(?:auth|login|connect\w{0,8}|credentials?|ftp|smtp|imap|btoa)\()[^()\n]{0,80}?["'][\w.@-]{0,40}(?:["'],[ \t]{0,4}(?:Some\()?["']|(?<!jdbc):(?!\/\/))~>(?=[^"'\s]{0,256}[^a-z"'\s./-])[^"'\s]{6,256}~>(?=["'])~>(
+// Clients and credentials: the password is behind the host, the port or the user
+\b(?:HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|(?:SFTP|SCP|FTP|SSH|SMTP|Search|Minio[.])Client(?:[.]create)?|algoliasearch|radius_add_server|(?:auth|login)(?<=[.:]\w{4,5})(?!\w))[ \t]{0,2}\(\s{0,16}(?:${ARGUMENT},\s{0,16}){1,3}b?["']~>(?=[^"'\s]{0,256}[\dA-F!#$%^&*+=?~])[^"'\s]{6,256}~>(?=["'])
+== call isMixed
+\bAC[\da-f]{32}(?:["'],\s{0,16}["']|:)~>[\da-f]{32}~>(?!\w)
+\b(?:ConvertTo-SecureString|ToSecure\w{0,10}) ?\(?["']~>[^"'\s]{6,256}~>(?=["'])
+\b(?:PDO(?:->__construct)?|mysqli|mysqli?_connect|(?:pymysql|MySQLdb)[.]connect|Sequelize|getConnection)\(\s{0,16}(?:${ARGUMENT},\s{0,16}){2}["']~>[^"'\s]{6,256}~>(?=["'])
 == named-value always
 // Blockchain accounts, by their private keys
 \b(?:accounts|private_?keys?)["']?\s{0,4}[:=]\s{0,4}\[\s{0,24}(?:["'](?:0x)?<REDACTED>["'],\s{0,24}){0,8}["']~>(?:0x)?[0-9a-f]{64}~>(?=["'])
 // Passwords that Google and Yahoo draw for one program: four groups of four letters.
 pass(?:word|wd)?["']?[ \t]{0,3}[:=][ \t]{0,3}["']~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?=["'])
+[.]login\(["'][^"'\n]{1,64}["'], ?["']~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?=["'])~>.login(
 app[ _-]?pass(?:word|wd)?[ \t]{0,3}[:=][ \t]{0,3}~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?![\w ])
 (?:\b|_)pin(?:_?code)?["'\]]{0,2}[ \t]{0,4}[:=]{1,2}[ \t]{0,4}["']~>\d{4,8}~>(?=["'])
 == sql isQuotedOrMixed
@@ -136,9 +154,8 @@ app[ _-]?pass(?:word|wd)?[ \t]{0,3}[:=][ \t]{0,3}~>[a-z]{4}(?:[\x20][a-z]{4}){3}
 == sql isFilledIn
 \b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'~>(?:[^'\n]|''){3,256}~>(?=')
 == credentials-file isFilledIn
-(?:^|\n)(?:[a-z0-9.-]{1,80}|\*):(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:~>[^\s:]{3,128}~>(?=\r?\n|$)~>:
+(?:^|\n)(?:[a-z0-9.-]{1,80}|\*):(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:~>(?:[^\s:\\]|\\.){3,128}~>(?=\r?\n|$)~>:
 == credentials-file always
-(?:^|\n)[a-z_][\w-]{0,31}:~>\$(?:[1256y]|2[aby]|apr1|argon2id?)\$[\w./$=,+-]{12,200}~>~>:$
 // BitLocker recovery keys; storage keys listed by Azure
 ~>(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])~>~>-
 \bkey[12] (?:FULL|READ)[ \t]{1,16}~>[A-Za-z0-9+/]{40,88}={0,2}
@@ -171,6 +188,7 @@ list: \|\s{1,12}(?:[\w.-]{1,32}:<REDACTED>\s{1,12}){0,8}[\w.-]{1,32}:~>[^\s:]{3,
 "(?:requirepass|masterauth)"\r?\n[ \t]{0,4}2\) "~>[^"\n]{3,256}~>(?=")~>2)
 // Values generated by Terraform, in a plan or a state file
 \brandom_password\b[^}]{0,400}?\bresult"?\s{0,16}[=:]\s{0,4}"~>[^"\n]{4,256}~>(?=")
+"result": "~>[^"\n]{8,256}~>(?=",\s{1,24}"special")~>"special"
 == dialogue isGivenWord
 (?:^|\n|[>"] ?)auth (?:[\w-]{1,40} )?~>[^\s"'\\:]{6,128}~>(?=[ \t]{0,8}(?:\\r|\r?\n|$))~>AUTH
 (?:^|\n)(?:[cs]: )?[a-z]{0,3}\d{1,4} login \S{1,64} "?~>[^"\s]{6,128}~>~>LOGIN
@@ -182,21 +200,26 @@ list: \|\s{1,12}(?:[\w.-]{1,32}:<REDACTED>\s{1,12}){0,8}[\w.-]{1,32}:~>[^\s:]{3,
 ${TOKENS}(?!${LETTER}|[\-.])[^\n:=]{0,48}?(?: [\-–—=]|[:：]|,? (?:(?:c['’])?est|ist|es|é|è)) ["'\x60«]?~>[\w.~+\/=\-]{8,512}~>(?=["'\x60»]?(?:[\s,;.]|$))
 == prose isCodes
 // A PIN, one-time codes, the key of a second factor
-\b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode)(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})(?: (?:die|the|la|le|el))?[ \t]{0,3}${OPENED}~>\d{4,8}~>(?![\w-]|[.]\d)
+\b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode|sms-?tan|(?:bestätigungs|anmelde|sicherheits|zugangs|einmal|kenn)code)(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})(?: (?:die|the|la|le|el))?[ \t]{0,3}${OPENED}~>\d{4,8}~>(?![\w-]|[.]\d)
 \bpuk ~>\d{8}~>(?![\w-]|[.]\d)
 \b(?:unlock|device|screen|sim|card) pin ~>\d{4,8}~>(?![\w-]|[.]\d)
-暗証番号[^\d\n]{0,12}?~>\d{4,8}~>(?![\w-]|[.]\d)
-\b(?:(?:one[\x20\-]time|login|access|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry|your|our|use|enter|the)[\x20\-]code|code (?:for|to|of) the (?:\w{1,12} ){0,2}(?:safe|door|alarm|gate|lock|garage)|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s|(?<=(?:safe|door|gate|alarm|your|our|use|enter)[\x20-]code)) ["'\x60]?~>${CODES}
-\bkey\b[^\n:]{0,24}: ~>[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}(?![\w-])
+(?:暗証番号|[認確]証?認?コード|验证码|인증 ?(?:번호|코드)|c(?:ode|[oó]digo) de (?:v[eé]rif|s[eé][cg]ur|valid|conf|conn|acc?[eè]s)${LETTER}{1,12}|код (?:подтв|доступа)${LETTER}{0,12})[^\d\n]{0,24}?(?: es| est| é|[:：は是\[])[ \t]?~>\d{4,8}~>(?![\w-]|[.]\d)
+~>(?<![\w.])\d{4,8}~>(?= is your [^\n.]{0,32}?\b(?:(?:verification|security|login|sign-in|access) code|otp|passcode)\b)~> is your
+\b(?:(?:one[\x20\-]time|login|sign-?in|confirmation|authentication|access|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry|your|our|use|enter|the)[\x20\-]code|code (?:for|to|of) the (?:\w{1,12} ){0,2}(?:safe|door|alarm|gate|lock|garage)|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s|(?<=(?:safe|door|gate|alarm|your|our|use|enter)[\x20-]code)) ["'\x60]?~>${CODES}
+== prose isSeed
+\b(?:key\b[^\n:]{0,24}:|(?:manual|setup|secret) key) ~>[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}(?![\w-])
 == prose isSpoken
 // A user and a password
-\b(?:cred(?:ential)?s?|log[ \-]?ins?|logged in|sign(?:ed)? in|zugang(?:sdaten)?|identifiants?|acc[eè]so?|router|account)(?: (?:with|as|using|for|of|to|mit|con|avec)){0,2}(?: [^\n:=]{1,32}?:)?(?:[ \t]{0,2}(?:[:=]|is|are|ist)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> |\w{1,16}: )?)[\x60\*]{0,2}[\w.@\-]{1,64}[\x60\*]{0,2}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?~>${SPOKEN}{6,128}
+\b(?:cred(?:ential|encia(?:is|l(?:es)?))?s?|log[ \-]?ins?|logged in|sign(?:ed)? in|zugang(?:sdaten)?|identifiants?|acc[eè]so?|router|account)(?: (?:with|as|using|for|of|to|mit|con|avec)){0,2}(?: [^\n:=]{1,32}?:)?(?:[ \t]{0,2}(?:[:=]|is|are|ist|sind|sont|son|são)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> |\w{1,16}: )?)[\x60\*]{0,2}[\w.@\-]{1,64}[\x60\*]{0,2}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?~>${SPOKEN}{6,128}
 \b(?:shared|common|read-only|team)(?: (?:one|login|user|account|creds))?\b[^\n:]{0,32}: ["'\x60]?[\w.@\-]{1,64} ?[\/:] ?["'\x60]?~>${SPOKEN}{6,128}
-\buse [\w.@\-]{1,64} ?[\/:] ?["'\x60]?~>${SPOKEN}{6,128}?~>(?=["'\x60]? (?:to|for) (?:log|sign))
+== prose isPairedWith
+(?:(?<!${LETTER})(?:with|use|using|as|mit|als|avec|con|com|под|用) |[:：][ \t]?)["'\x60]?[\w.@\-]{2,64}["'\x60]? \/ ["'\x60]?~>${SPOKEN}{8,128}~>~> / 
+\b(?:typing|typed|entering|entered|tried) ["'\x60]?~>${SPOKEN}{8,128}
 == prose isWordGiven
 \b(?:(?:log|sign)(?:ged|ed)?[ \-]?in(?:to)?\b[^\n]{0,40}? as [^\s,]{2,64},?(?: with| and| using)?|${ACCOUNT}(?: and| with| \/|,))(?: the)? (?:password|pass|pw)(?:['’]s| is|:)?(?: just)? ["'\x60]?~>[^\s"'\x60,;]{4,128}~>(?=["'\x60]?(?:[\s,;]|$))
 == prose isToldApart
 \b(?:admin|administrator|root|postgres)[\x60]?[ \t]{0,2}[\/:][ \t]{0,2}[\x60]?~>${SPOKEN}{6,128}~>(?=[\x60]?(?:[\s,;.]|$))
+\b(?:wifi|wlan|ssid)\b[^\n]{0,60}?[\s,](?:key|code|pass|schlüssel|clé|clave)(?: is| ist|:)? ["'“]?~>${SPOKEN}{8,63}~>(?=["'”]?(?:[\s,;.]|$))
 == prose isMnemonic
 // The recovery words of a wallet
 (?<![a-z])(?:mnemonic|wallet|seed|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=]{0,80}[:=]\s{0,3}["'\x60]?~>[a-z]{3,8}(?:[\x20\t]{1,3}[a-z]{3,8}){11,23}~>(?=["'\x60.,;)]{0,3}(?:\s{0,4}\n|\s{0,4}$|["'\x60]))
@@ -254,12 +277,9 @@ function isWordGiven(value: string, before: string): boolean {
   );
 }
 
-/** Several words are a passphrase, unless they describe what a passphrase must contain. */
-function isPhrase(value: string): boolean {
-  return (
-    value.includes(" ") &&
-    !/^(?:must|should|can|may|the|an?|is|not|optional|required|used|for|this|that|if|enter|your|no|empty|in|to|from)\b/i.test(
-      value,
-    )
-  );
+/** A password beside a user in a sentence: more than a name with a number, such as `Python3` or `feature-2`. */
+function isPairedWith(value: string, before: string): boolean {
+  if (/[A-Z][\w.@-]*["'\x60]? \/ /.test(before) || !isToldApart(value)) return false;
+  if (/[!#$%^&*+=?~]|[a-z]{3}\d{2,4}[a-z]{3}|\d.*[a-z].*\d/i.test(value)) return true;
+  return !/^[:：][^@]*$/.test(before) && /[A-Z].*(?:[-_]|[.][A-Z]).*\d/.test(value);
 }

@@ -102,7 +102,7 @@ describe("default patterns", () => {
     ["curl -u me:hunter2 https://x.test", `curl -u me:${R} https://x.test`],
     ["BUNDLE_ENTERPRISE__CONTRIBSYS__COM=1a2b3c4d:5e6f7a8b", `BUNDLE_ENTERPRISE__CONTRIBSYS__COM=${R}`],
     ["<password>hunter2</password>", `<password>${R}</password>`],
-    [`https://hooks.slack.com/services/T0/B0/${letters(24)}`, `https://hooks.slack.com/services/${R}`],
+    [`https://hooks.slack.com/services/T0/B0/${letters(24)}`, R],
   ])("RED-2 takes headers, addresses, flags and elements: %s", (text, expected) => {
     expect(redact(text)).toBe(expected);
   });

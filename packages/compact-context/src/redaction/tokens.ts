@@ -211,7 +211,7 @@ New Relic~>NRAL~>\b[0-9a-z]{36}NRAL\b
 Salesforce~>!~>\b00D[A-Za-z0-9]{12,15}![\w.]{60,150}
 X~>AAAAAAAAAAAAAAA~>\bA{15,24}\w{4,30}%[\w%]{50,120}\b
 MySQL~>*~>\*[0-9A-F]{40}\b
-crypt~>$~>\$(?:1\$[./\w]{1,8}\$[./\w]{22}|2[abxy]\$\d\d\$[./\w]{53}|[56]\$(?:rounds=\d{1,9}\$)?[./\w]{1,16}\$[./\w]{43,86}|[89]\$[./\w]{14}\$[./\w]{43}|y\$[./\w]{3,8}\$[./\w]{8,40}\$[./\w]{43}|argon2(?:id|i|d)\$v=\d{1,3}\$m=\d{1,8},t=\d{1,4},p=\d{1,3}\$[\w+/]{8,64}\$[\w+/]{16,128}|krb5(?:asrep|tgs)\$\d\d\$[\w@.*/$:-]{60,4096})
+crypt~>$~>\${1,2}(?:(?:1|apr1)\${1,2}[./\w]{1,8}\${1,2}[./\w]{22}|2[abxy]\${1,2}\d\d\${1,2}[./\w]{53}|[56]\$(?:rounds=\d{1,9}\$)?[./\w]{1,16}\$[./\w]{43,86}|[89]\$[./\w]{14}\$[./\w]{43}|y\$[./\w]{3,8}\$[./\w]{8,40}\$[./\w]{43}|argon2(?:id|i|d)\$v=\d{1,3}\$m=\d{1,8},t=\d{1,4},p=\d{1,3}\$[\w+/]{8,64}\$[\w+/]{16,128}|krb5(?:asrep|tgs)\$\d\d\$[\w@.*/$:-]{60,4096})
 OpenAI~>T3BlbkFJ~>\b[\w-]{20,80}T3BlbkFJ[\w-]{20,80}
 DeepL~>:fx~>\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}:fx\b
 Express session~>s%3A~>\bs%3A[\w-]{32}\.[\w%]{43,61}
@@ -359,11 +359,11 @@ function isToken(body: string, mark: string, begins: boolean): boolean {
   return begins || checksumOf(body.slice(0, -CHECK_LENGTH)) === body.slice(-CHECK_LENGTH);
 }
 
-/** An AWS access key id is not a secret if its label says that it is an id. */
+/** An access key id of AWS or Alibaba Cloud is not a secret if its label says that it is an id. */
 function isKeyId(text: string, { kind, start }: Finding): boolean {
-  if (kind !== "token:AWS") return false;
+  if (!/AWS|Alibaba/.test(kind)) return false;
   const before = text.slice(Math.max(0, start - 30), start);
-  return /(?:key[_ -]?id|user(?:name)?|x-amz-credential)\W{1,12}(?:none\W{1,4})?$/i.test(before);
+  return /(?:(?:key[_ -]?|\b)id|user(?:name)?|x-amz-credential)\W{1,12}(?:none\W{1,4})?$/i.test(before);
 }
 
 /** True at a word boundary, also after an escape (`\n`), a percent code (`%3D`) and a terminal colour. */

@@ -28,7 +28,7 @@ export const PASSWORD_WORDS: string = [
 
 /** Words for a key in several languages, and short words for passwords: the value must look secret too. */
 export const KEY_WORDS =
-  "bearer(?:_auth)?|(?<![a-z])pat(?![a-z])|(?:totp|otp)[ _-]?(?:seed|secret|key)|(?<![\\w-])key|(?<![a-z])(?:pw|pass(?=\\W{0,3}[:=]))(?![a-z])|jeton|clé|schlüssel|chiave|chave|llave|токен|ключ|キー|トークン|令牌|密钥|密匙|키|토큰";
+  "bearer(?:_auth)?|(?<![a-z])pat(?![a-z])|(?:totp|otp|[2m]fa)[ _-]?(?:seed|secret|key)|(?<![\\w-])key|(?<![a-z])(?:pw|pass(?=\\W{0,3}[:=]))(?![a-z])|jeton|clé|schlüssel|chiave|chave|llave|токен|ключ|キー|トークン|令牌|密钥|密匙|키|토큰";
 
 /** Words for secrets in user interfaces: a value that is one of these words is a translation of its key. */
 const LABELS =
@@ -57,7 +57,7 @@ const WHOLE_NAME = new RegExp(
  * map keys and grammar tokens have such names too.
  */
 export const HINT: string = [
-  "密钥|私钥|密匙|令牌|api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|sasl|totp|key|\\bsig(?![a-z])|cookie|\\bpin|[._-]salt|_(?:pat|api)(?![a-z])|private|bearer|crumb|webhook|dsn|license",
+  "密钥|私钥|密匙|令牌|api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|sasl|totp|key|\\bsig(?![a-z])|cookie|\\bpin|[._-]salt|jsessionid|phpsessid|connect\\.sid|_session(?![\\w-])|wordpress_(?:logged_in|sec)|_(?:pat|api)(?![a-z])|private|bearer|crumb|webhook|dsn|license",
   "adafruit|adobe|airtable|algolia|alibaba|anthropic|artifactory|asana|atlassian|beamer|bintray|bitbucket|bittrex|cloudflare",
   "codecov|cohere|coinbase|confluen(?:t|ce)|contentful|datadog|discord|droneci|dropbox|etsy|facebook|fastly|finicity|finnhub",
   "flickr|freshbooks|gitter|gocardless|heroku|hubspot|intercom|jfrog|jira|kraken|kucoin|launchdarkly|linear|linked[_-]?in",
@@ -102,11 +102,15 @@ export function isPasswordName(name: string): boolean {
   return /pa?ss?w|passphrase|passcode|pass$|pwd?$|pwd|psk/i.test(name);
 }
 
-const PASSWORD_WORD = new RegExp(`^(?:${PASSWORD_WORDS})$`, "i");
+/** Behind `root-`, not `in_`; in a script without spaces behind anything. */
+const PASSWORD_WORD = new RegExp(
+  `(?:^|[^\\p{L}\\p{N}_-]|\\p{L}-|[\\u3000-\\uffff]|(?=[^a-z]))(?:${PASSWORD_WORDS})$|wort$`,
+  "iu",
+);
 
-/** True for a word that means a password in a sentence. */
-export function isPasswordWord(name: string): boolean {
-  return PASSWORD_WORD.test(name);
+/** True for a word that means a password in a sentence, also at the end of a compound as in German. */
+export function isPasswordWord(name: string, before: string): boolean {
+  return PASSWORD_WORD.test(before.slice(-2) + name);
 }
 
 /** Words that name a password, but also a passed test, a page width or a method: the value decides. */
@@ -136,8 +140,8 @@ const ALGORITHM =
 const PATH =
   /^(?:~|\.{1,2})?(?:(?:\/[\w.-]{1,24}){2,8}|(?:\/[a-z]+(?:[-_.][a-z\d]+)*){2,8}|\/[a-z-]*(?:passw|token|secret|key|auth|login)[a-z-]*)$/;
 
-/** A page of a count, a port and its protocol, a number with a comment behind it. */
-const COUNT = /^\d{2,5}(?:\/\*.*|(?:\/(?:\d{1,5}|[a-z.-]{1,8}))+)$/;
+/** A page of a count, a port and its protocol, a number with a comment behind it; a mail address. */
+const COUNT = /^\d{2,5}(?:\/\*.*|(?:\/(?:\d{1,5}|[a-z.-]{1,8}))+)$|^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/;
 
 const PLACEHOLDERS: readonly RegExp[] = [
   NO_SECRET_WORD,
@@ -162,10 +166,10 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^[\w-]{0,16}x{8,}$/i,
   // What was masked, shortened or made up for a manual
   /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder(?![A-Za-z]+\d)|YOUR_[A-Z]|^\w*(?:::\w+)+$/,
-  // The id of a key, alone or in what it signed
-  /^A[KS]IA[A-Z\d]{16}(?![A-Za-z\d])/,
+  // The id of a key, alone or in what it signed; the beginning of a token in GitLab's log
+  /^A[KS]IA[A-Z\d]{16}(?![A-Za-z\d])|^6\d_[\w-]{6}$/,
   // Encrypted values
-  /^(?:ENC[[(]|Ag[A-D][\w+/]{60}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
+  /^(?:ENC[[(]|Ag[\w+/]{60}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
   // Checksums, cache and release names; packages; public keys
   /^(?:hmac-)?(?:sha|md|blake)-?\d[\w/-]{0,5}[:-]|^[\w./-]+@(?:[0-9a-f]{40}$|v?\d+\.\d+\.)|^[\w.-]+:v?\d+\.\d|^pk_(?:live|test)_|^[a-z]+-\S*-[0-9a-f]{40,64}$/i,
   // Another name and its value
@@ -184,7 +188,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^(?:change|set|replace)_(?:this|me|it)(?:_[a-z]+)*$/i,
 ];
 const NAMES_A_SECRET = new RegExp(
-  `token|secr[eèé]t|passw|api.?key|credential|clé|clef|schlüssel|geheim|chave|segredo|令牌|${PASSWORD_WORDS}`,
+  `token|secr[eèé]t|passw|api.?key|credential|clé|clef|schlüssel|geheim|chave|segredo|令牌|(?<![a-z])(?:${PASSWORD_WORDS})(?![a-z])`,
   "i",
 );
 
@@ -231,7 +235,7 @@ const ALGORITHM_IN =
 
 /** True for a secret without an operator after the name: generated, or for a password with digits. */
 export function isGiven(value: string, name: string): boolean {
-  if (isStandIn(value, name) || isExpression(value) || isFile(value)) return false;
+  if (isStandIn(value, name) || isExpression(value) || isFile(value) || isIdOf(value, name)) return false;
   if (looksGenerated(value)) return true;
   if (ALGORITHM_IN.test(value) && /^[\w.:/-]+$/.test(value)) return false;
   if (isShuffled(value)) return true;
@@ -266,15 +270,13 @@ export function isStandIn(value: string, name: string): boolean {
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
 
-/** True for a value that is not a variable, template or placeholder. */
+/** Variables, templates and placeholders. */
+const TEMPLATE =
+  /^(?:\$|\{|-?\}|[A-Z]?<|&lt;|%(?:[A-Z_]+%|[A-Z]\b|\()|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\]|(?:pass|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$)|<REDACTED>|EXAMPLE/i;
+
+/** True for a value that somebody has filled in. */
 export function isFilledIn(value: string): boolean {
-  if (
-    /^(?:\$|\{|-?\}|[A-Z]?<|&lt;|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(value)
-  )
-    return false;
-  return (
-    !isLabel(value) && !/^(?:pass|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$/i.test(value)
-  );
+  return !TEMPLATE.test(value) && !isLabel(value);
 }
 
 function plainName(name: string): string {
@@ -309,8 +311,9 @@ const IN_SETTING = /^[\w.]+\d$|^\w*[a-z]\d[a-z]\w*[.]\w+$|^[.]|!$|^[^(]*\)[^(]*$
 
 /** In `DB_PASSWORD=ivory.tower9`, where a shell reads it, words are no field of an object. */
 function isReference(value: string, { name, joint, ownLine }: ValueContext): boolean {
-  const isSetting = joint === "=" && (ownLine || /^[A-Z]+$/.test(name)) && isPasswordName(name);
-  return isExpression(value) && !(isSetting && IN_SETTING.test(value));
+  const isYaml = joint === ":" && ownLine && /^[A-Z]/.test(value);
+  const isSetting = isYaml || (joint === "=" && (ownLine || /^[A-Z]+$/.test(name)));
+  return isExpression(value) && !(isSetting && isPasswordName(name) && IN_SETTING.test(value));
 }
 
 /** Pronounceable syllables (at most three consonants in a row), or common technical abbreviations. */
@@ -335,7 +338,8 @@ export function isWords(value: string): boolean {
 /** True for a variable named after its content, such as `token: previousToken2`. */
 function isVariable(value: string, { joint }: ValueContext): boolean {
   // Words in camel case; a hyphen with a digit excludes a variable name.
-  return joint !== "=" && /[a-z\d][A-Z]/.test(value) && !/-.*\d/.test(value) && isWords(value);
+  const isTyped = joint === "=" || (joint === "flag" && /\d/.test(value) && !NAMES_A_SECRET.test(value));
+  return !isTyped && /[a-z\d][A-Z]/.test(value) && !/-.*\d/.test(value) && isWords(value);
 }
 
 /** Letters alone are usually a variable, a type or a word; only some contexts make them a password. */
@@ -357,10 +361,13 @@ function isChosenWord(value: string, context: ValueContext): boolean {
 /** True for a generated value after a hinting name. A UUID, usually an id, needs a more specific name. */
 export function isHintedAt(value: string, name: string): boolean {
   if (!looksGenerated(value) || !isHintingName(name)) return false;
+  if (isIdOf(value, name)) return false;
   return !UUID.test(value) || isSecretName(name) || /(?:[a-z\d][_-]?key|secret[_-]?id)$/i.test(name);
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** True for the id of an account that stands before its secret in a credential's arguments. */
+const isIdOf = (value: string, name: string): boolean => UUID.test(value) && /credentials?$/i.test(name);
 const LEAST_ENTROPY = 3.2;
 
 /**
@@ -460,7 +467,16 @@ export function isSpoken(value: string): boolean {
 
 /** True for a value after the bare word "password": letters and digits, and not a name in code. */
 export function isToldApart(value: string): boolean {
-  if (/^[a-z_]+\d$|[.]\w+$|^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|\\/]|&(?![a-z][^=&]*$)/i.test(value))
-    return false;
+  if (/^[a-z_]\w*(?:[.][a-z_]\w*)*(?:[.][a-z_]\w*|[.][a-z_]\w*[.][A-Z]\w*)$/.test(value)) return false;
+  if (/^(?:[a-z_]+|[A-Z_]+|[A-Z][a-z]+)\d$/.test(value)) return false;
+  if (/^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|\\/]|&(?![a-z][^=&]*$)/i.test(value)) return false;
   return isMixed(value) && !(/^[A-Za-z]+$/.test(value) && isWords(value)) && isSpoken(value);
+}
+
+const OF_A_RULE =
+  /^(?:must|should|can|may|the|an?|is|not?|optional|required|used|get|for|this|that|if|enter|leave|your|empty|in|to|from|string|see|siehe|voir|ver)\b|\b(?:of|at least|chars?|characters?|letters|digits|words?|zeichen|password|passphrase|hashed|expected)\b/i;
+
+/** True for several words that are no description of what a passphrase must contain. */
+export function isPhrase(value: string): boolean {
+  return value.includes(" ") && !OF_A_RULE.test(value);
 }
