@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import type { StorageDriver } from "../../packages/compact-context/src/core/ports.ts";
-import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { ownedSession, sessionKey, sessionOfKey } from "../../packages/compact-context/src/core/records.ts";
+import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
 import { createArchive } from "../../packages/compact-context/src/search/archive.ts";
 

@@ -33,18 +33,32 @@ async function waitsOf(work: () => Promise<unknown>): Promise<string[]> {
   return [...waits];
 }
 
-it.skipIf(process.platform !== "linux")("what is stored waits for the disk this often, closing aside", async () => {
-  const driver = createFsDriver({ root });
-  await driver.put("s/first.json", "{}");
-  await driver.append("s/events.jsonl", "{}\n");
-  const create = ["lstat", "open", "writeFile", "fsync", "lstat", "link", "unlink", "fsync"];
-  expect(await waitsOf(() => driver.put("s/next.json", "{}", { ifVersion: null }))).toEqual(create);
-  const { version } = await driver.put("s/state.json", "1");
-  const replace = ["open", "writeFile", "fsync", "open", "read", "link", "lstat", "lstat", "rename", "fsync"];
-  expect(await waitsOf(() => driver.put("s/state.json", "2", { ifVersion: version }))).toEqual([
-    "lstat",
-    ...replace,
-  ]);
-  const add = ["lstat", "lstat", "open", "read", "write", "fdatasync"];
-  expect(await waitsOf(() => driver.append("s/events.jsonl", "{}\n"))).toEqual(add);
-});
+it.skipIf(process.platform !== "linux")(
+  "what is stored waits for the disk this often, closing aside",
+  async () => {
+    const driver = createFsDriver({ root });
+    await driver.put("s/first.json", "{}");
+    await driver.append("s/events.jsonl", "{}\n");
+    const create = ["lstat", "open", "writeFile", "fsync", "lstat", "link", "unlink", "fsync"];
+    expect(await waitsOf(() => driver.put("s/next.json", "{}", { ifVersion: null }))).toEqual(create);
+    const { version } = await driver.put("s/state.json", "1");
+    const replace = [
+      "open",
+      "writeFile",
+      "fsync",
+      "open",
+      "read",
+      "link",
+      "lstat",
+      "lstat",
+      "rename",
+      "fsync",
+    ];
+    expect(await waitsOf(() => driver.put("s/state.json", "2", { ifVersion: version }))).toEqual([
+      "lstat",
+      ...replace,
+    ]);
+    const add = ["lstat", "lstat", "open", "read", "write", "fdatasync"];
+    expect(await waitsOf(() => driver.append("s/events.jsonl", "{}\n"))).toEqual(add);
+  },
+);

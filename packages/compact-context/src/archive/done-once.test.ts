@@ -1,16 +1,16 @@
 import { expect, it, vi } from "vitest";
-import * as errors from "../errors.ts";
+import * as hashing from "../core/message.ts";
+import * as records from "../core/records.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { guardDeleted } from "../search/deletion.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
-import { createArchiveStore } from "./archive.ts";
-import * as hashing from "./message.ts";
+import { createArchiveStore } from "./store.ts";
 
-vi.mock("../errors.ts", async (load) => {
-  const real = await load<typeof errors>();
+vi.mock("../core/records.ts", async (load) => {
+  const real = await load<typeof records>();
   return { ...real, sha256Hex: vi.fn(real.sha256Hex) };
 });
-vi.mock("./message.ts", async (load) => {
+vi.mock("../core/message.ts", async (load) => {
   const real = await load<typeof hashing>();
   return { ...real, contentHash: vi.fn(real.contentHash) };
 });
@@ -29,7 +29,7 @@ it("a message is hashed once as it is archived", async () => {
 
 it("the name of a session's tombstone is made once", async () => {
   for (let number = 1; number < 9; number += 1) await driver.put(`new/summary-00${number}.json`, "{}");
-  expect(vi.mocked(errors.sha256Hex).mock.calls.filter(([text]) => text === "new")).toHaveLength(1);
+  expect(vi.mocked(records.sha256Hex).mock.calls.filter(([text]) => text === "new")).toHaveLength(1);
 });
 
 it("a text is searched for secrets once, whatever comes between", () => {
