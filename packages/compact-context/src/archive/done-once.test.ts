@@ -12,7 +12,7 @@ vi.mock("../core/records.ts", async (load) => {
 });
 vi.mock("../core/message.ts", async (load) => {
   const real = await load<typeof hashing>();
-  return { ...real, contentHash: vi.fn(real.contentHash) };
+  return { ...real, archiveId: vi.fn(real.archiveId) };
 });
 
 const driver = guardDeleted(createMemoryDriver());
@@ -24,7 +24,7 @@ const message = (text: string): hashing.Message => ({
 
 it("a message is hashed once as it is archived", async () => {
   await createArchiveStore(driver, createRedactor()).saveTranscript("s", 1, ["a", "b", "c"].map(message));
-  expect(vi.mocked(hashing.contentHash)).toHaveBeenCalledTimes(3);
+  expect(vi.mocked(hashing.archiveId)).toHaveBeenCalledTimes(3);
 });
 
 it("the name of a session's tombstone is made once", async () => {

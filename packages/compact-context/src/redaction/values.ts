@@ -164,6 +164,8 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^\[[^\]]*\]$/,
   /^[*x.•…#=_~-]+$/i,
   /^[\w-]{0,16}x{8,}$/i,
+  // What stands for a password in tests and examples
+  /^(?:pass(?:word|wd)?|secret|change[-_]?(?:me|it|this))$/i,
   // What was masked, shortened or made up for a manual
   /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder(?![A-Za-z]+\d)|YOUR_[A-Z]|^\w*(?:::\w+)+$/,
   // The id of a key, alone or in what it signed; the beginning of a token in GitLab's log
