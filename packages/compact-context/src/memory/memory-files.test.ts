@@ -1,19 +1,9 @@
 import { readFileSync } from "node:fs";
-import {
-  chmod,
-  lstat,
-  mkdir,
-  mkdtemp,
-  open,
-  readdir,
-  readFile,
-  rm,
-  symlink,
-  writeFile,
-} from "node:fs/promises";
+import { chmod, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type * as disk from "../storage/fs/disk.ts";
 import { createMemoryWriter, rewriteChannelSession } from "./changes/writer.ts";
 import {
   ensureChannel,
@@ -24,6 +14,16 @@ import {
   readChannelSession,
 } from "./files/folders.ts";
 import { readMemoryFile, writeMemoryFile } from "./files/write-file.ts";
+
+const onSync = vi.hoisted(() => vi.fn());
+vi.mock("../storage/fs/disk.ts", async (load) => {
+  const real = await load<typeof disk>();
+  const fsync = (file: number): Promise<void> => {
+    onSync();
+    return real.fsync(file);
+  };
+  return { ...real, fsync };
+});
 
 let root: string;
 beforeEach(async () => {
@@ -111,20 +111,10 @@ it("MEM-11 writers at once leave one whole text and no temporary file", async ()
 it("MEM-11 a text is on disk before it takes the place of the last one, and its folder after that", async () => {
   const path = join(root, "MEMORY.md");
   await writeMemoryFile(path, "one");
-  const any = await open(path, "r");
-  const handles = Object.getPrototypeOf(any) as { sync(): Promise<void> };
-  await any.close();
-  const sync = handles.sync;
   const seen: string[] = [];
-  handles.sync = async function () {
-    seen.push(readFileSync(path, "utf8"));
-    return sync.call(this);
-  };
-  try {
-    await writeMemoryFile(path, "two");
-  } finally {
-    handles.sync = sync;
-  }
+  onSync.mockImplementation(() => void seen.push(readFileSync(path, "utf8")));
+  await writeMemoryFile(path, "two");
+  onSync.mockReset();
   expect(seen).toEqual(["one", "two"]);
 });
 

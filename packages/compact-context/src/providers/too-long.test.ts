@@ -260,9 +260,7 @@ describe("tooLong", () => {
   });
 
   it("reads no more of an endless error than its beginning", () => {
-    const started = performance.now();
     expect(tooLong(answer(`exceeds the context limit ${"context ".repeat(1_000_000)}`))).toBeDefined();
-    expect(tooLong(answer("input ".repeat(1_000_000)))).toBeUndefined();
-    expect(performance.now() - started).toBeLessThan(500);
+    expect(tooLong(answer(`${"input ".repeat(1_000_000)}exceeds the context limit`))).toBeUndefined();
   });
 });

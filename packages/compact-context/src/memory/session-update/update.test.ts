@@ -82,7 +82,7 @@ describe("an update of SESSION.md", () => {
   it.each([
     ["done", false, "outcome not recorded"],
     ["Exit code: 0", false, "passed"],
-    ["Error: no such target\nexit code 2", true, "failed"],
+    ["Error: no such target\nexit code 2", true, "exit 2"],
   ])("says of a command only what shows: %s", (output, isError, told) => {
     const list = talk().user("Build the docs").call("bash", { command: "make docs" }, output, isError);
     const { currentState, worklog } = sessionStateOf(list.messages, emptySessionMemory());
