@@ -152,7 +152,7 @@ export const MUTANTS = [
     id: "MEM-11",
     what: "a file is renamed before it is on disk",
     file: `${memory}/files/write-file.ts`,
-    find: "await syncFile(handle);",
+    find: "await fsync(handle.fd);",
     replace: "",
     test: `${memory}/memory-files.test.ts`,
     name: "MEM-11 a text is on disk before it takes the place of the last one, and its folder after that",

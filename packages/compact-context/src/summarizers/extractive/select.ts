@@ -164,6 +164,15 @@ function leadsOf(items: readonly Item[]): (number | undefined)[] {
   });
 }
 
+function countOnce(countText: (text: string) => number): (item: Item) => number {
+  const counted = new Map<Item, number>();
+  return (item) => {
+    const count = counted.get(item) ?? countText(item.text);
+    counted.set(item, count);
+    return count;
+  };
+}
+
 /**
  * Selects items greedily, discounting what was already said. An episode is never shown without its headline,
  * the beginning of its request; an episode missing from `headlines` needs none. A list item brings its
@@ -175,12 +184,7 @@ export function* createSelection(
   said: Said,
   countText: (text: string) => number,
 ): Steps<Selection> {
-  const counted = new Map<Item, number>();
-  const tokens = (item: Item): number => {
-    const count = counted.get(item) ?? countText(item.text);
-    counted.set(item, count);
-    return count;
-  };
+  const tokens = countOnce(countText);
   const itemAt = (index: number): Item => items[index] as Item;
   let lastingRoom = Number.POSITIVE_INFINITY;
   const worth = (index: number): number => {
