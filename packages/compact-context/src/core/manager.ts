@@ -36,6 +36,7 @@ import {
 import { BackgroundCompactions, Compaction, nothingToUndo, type RunContext, undoCompaction } from "./run.ts";
 import { Session } from "./session.ts";
 import { Sessions, type StoreParts } from "./store.ts";
+
 // The entry point of the core: one manager, any number of sessions. Calls for one session run sequentially.
 
 export interface ManagerSettings extends SessionSettings {
