@@ -272,6 +272,8 @@ export class SessionManager {
         this.#background.startBeforeLapse(session, call.request);
         return result;
       } catch (error) {
+        // A caller may send the list of a failed call as it is, but never one over its budget.
+        if (!hasCode(error, "InsufficientBudget")) session.forgetSent();
         const isBehind = call.overtaken === true && session.isBehind();
         this.#giveWay(call.sessionId, error, isBehind || attempt >= MAX_CONFLICTS);
         // With `reset`, only the state in memory was stale.
