@@ -29,6 +29,7 @@ import {
   referringLine,
   sorted,
 } from "./transcript.ts";
+
 // The archive of a session: a folder with a transcript and a summary per compaction, and events. Transcripts
 // have one line per message, see `transcript.ts`. Everything is redacted before it is written.
 

@@ -54,6 +54,17 @@ describe("openai-chat", () => {
     expect(messages[1]?.parts[0]).not.toHaveProperty("isError");
   });
 
+  it("writes calls that a message did not have as tool calls, also one without an id", () => {
+    const [message] = codec.decode([{ role: "assistant", content: "go" }]);
+    const added = { type: "toolCall", name: "a", arguments: "{}" } as Message["parts"][number];
+    const [written] = codec.encode([{ ...message!, parts: [...message!.parts, added], edited: true }]);
+    expect(written).toEqual({
+      role: "assistant",
+      content: "go",
+      tool_calls: [{ ...call(null, "a"), id: undefined }],
+    });
+  });
+
   it("reads a legacy call beside others, and one that repeats one of them once", () => {
     const old = { name: "old", arguments: '{"y":1}' };
     const list = [

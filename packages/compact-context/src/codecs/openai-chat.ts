@@ -195,7 +195,7 @@ function rewriteCalls(native: NativeObject, parts: readonly Part[]): NativeObjec
   const slots = callSlots(native, "message");
   if (slots.length === 0 && calls.length === 0) return {};
   const blocks = rewriteBlocks(slots, calls, write);
-  if (slots.at(-1)?.block !== native.function_call)
+  if (slots.length === 0 || slots.at(-1)?.block !== native.function_call)
     return { tool_calls: blocks.length > 0 ? blocks : undefined };
   // The legacy call is the last one, and the only one without an id.
   const isKept = slots.length === 1 || objectOf(blocks.at(-1)).id === undefined;

@@ -12,6 +12,7 @@ import {
   toolCalls,
 } from "./message.ts";
 import { splitOwnWords } from "./units.ts";
+
 /** A change to a kept message; stored with the session and re-applied byte for byte. */
 export interface Edit {
   /** Replaces tool results with a stub. */

@@ -36,6 +36,7 @@ import {
 import { BackgroundCompactions, Compaction, nothingToUndo, type RunContext, undoCompaction } from "./run.ts";
 import { Session } from "./session.ts";
 import { Sessions, type StoreParts } from "./store.ts";
+
 // The entry point of the core: one manager, any number of sessions. Calls for one session run sequentially.
 
 export interface ManagerSettings extends SessionSettings {
@@ -271,6 +272,8 @@ export class SessionManager {
         this.#background.startBeforeLapse(session, call.request);
         return result;
       } catch (error) {
+        // A caller may send the list of a failed call as it is, but never one over its budget.
+        if (!hasCode(error, "InsufficientBudget")) session.forgetSent();
         const isBehind = call.overtaken === true && session.isBehind();
         this.#giveWay(call.sessionId, error, isBehind || attempt >= MAX_CONFLICTS);
         // With `reset`, only the state in memory was stale.

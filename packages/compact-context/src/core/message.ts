@@ -1,4 +1,5 @@
 import { isObject } from "../errors.ts";
+
 /** Provider formats that a codec reads and writes. */
 export type Format =
   | "openai-chat"

@@ -11,6 +11,7 @@ import {
 } from "./policy.ts";
 import type { RequestCount, SummaryAttempt, SummaryCheck, TokenCount } from "./ports.ts";
 import type { CompactionRequest, Malformation } from "./request.ts";
+
 // Output about a call: the report for the caller, and events, as data, for the recorder.
 
 export interface LayerSize {
@@ -303,6 +304,8 @@ export interface RequestedCompaction {
   /** Number of calls to wait; 0 if the list is too small. */
   readonly waitCalls: number;
 }
+
+// ---- events
 
 /** An event of a session. `tracing/` adds its name, properties and wording. */
 export type SessionEvent =

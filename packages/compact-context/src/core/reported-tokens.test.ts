@@ -61,3 +61,28 @@ it("usage is about the list that went out, not about one that was refused since"
   };
   expect(await tokensAfter(true)).toBe(await tokensAfter(false));
 });
+
+it("usage after a failed call teaches nothing: its list may have gone out as it was", async () => {
+  const manager = new CompactManager(
+    { model: "gpt-4o", maxContextTokens: 20_000, policy: { triggerPct: 0.5, keepRecentTurns: 1 } },
+    {
+      storage: createMemoryDriver(),
+      onWarning: () => undefined,
+      summarizer: { name: "hangs", generate: () => new Promise(() => undefined) },
+    },
+  );
+  const turns = (count: number) => [
+    { role: "user", content: "tide rope lamp ".repeat(count) },
+    { role: "assistant", content: "done ".repeat(count) },
+  ];
+  const list = turns(10);
+  await manager.preflight("s", list);
+  const long = [...list, ...turns(3000), ...turns(10)];
+  const slow = manager.preflight("s", long, { signal: AbortSignal.timeout(50) });
+  await expect(slow).rejects.toMatchObject({ code: "Aborted" });
+  const { totalTokens } = manager.getState("s");
+  const next = [...long, { role: "user", content: "and the sail?" }];
+  const usage = { prompt_tokens: totalTokens, completion_tokens: 0 };
+  await expect(manager.preflight("s", next, { usage, signal: AbortSignal.timeout(50) })).rejects.toThrow();
+  expect(manager.getState("s").totalTokens).toBeLessThan(totalTokens + 50);
+});

@@ -9,6 +9,7 @@ import type {
   TokenBreakdown,
   TokenCounter,
 } from "./ports.ts";
+
 // What a call asks for, the settings that it runs under, what its request costs by our count and by what the provider
 // reported, and the request for a compaction.
 
@@ -341,5 +342,3 @@ export function calibratedBudget(
   const ratio = Math.max(runningRatio(learned), leastShare);
   return Math.max(1, Math.floor((budget - learned.offset) / ratio));
 }
-
-// ---- events

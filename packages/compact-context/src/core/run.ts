@@ -26,6 +26,7 @@ import {
 import type { CompactionRequest, Malformation, ManualRequest } from "./request.ts";
 import type { Session } from "./session.ts";
 import type { ReplacedState, SessionState } from "./view.ts";
+
 // One compaction of a session: plan, archive, apply, commit. It may be prepared in the background, committed later,
 // and undone.
 // When it fails, the session is unchanged. Durable, in this order, so that a kill between any two loses nothing:

@@ -347,6 +347,11 @@ export class Session {
     return asGiven ? given : current.codec.encode(messages);
   }
 
+  /** It is not known which list goes out: usage that is reported next teaches nothing. */
+  forgetSent(): void {
+    this.#sent = undefined;
+  }
+
   /** Ends a wait and a request after a compaction; tells once that three in a row had few calls between them. */
   succeed(report: CompactionReport): SessionEvent[] {
     this.requested = undefined;
@@ -405,7 +410,7 @@ export class Session {
     this.stall = undefined;
     this.requested = undefined;
     this.estimate = 0;
-    this.#sent = undefined;
+    this.forgetSent();
   }
 
   /** Sets the tokens of the view, in our counter. */

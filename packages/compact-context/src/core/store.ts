@@ -22,6 +22,7 @@ import {
   type SessionState,
   type StoredSummary,
 } from "./view.ts";
+
 // The sessions of a manager: in memory while in use, with persisted state from which a later process resumes.
 
 /** Archive and session states of a manager, with short timeouts on storage calls. */

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { CompactConfigInput } from "../config/settings.ts";
-import type { Message } from "../core/message.ts";
-import { archiveId } from "../core/message.ts";
+import { archiveId, type Message } from "../core/message.ts";
 import { CompactManager } from "../create-manager.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { createArchive } from "../search/archive.ts";

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { archiveLine } from "../archive/transcript.ts";
-import type { Message, Part } from "../core/message.ts";
-import { archiveId } from "../core/message.ts";
+import { archiveId, type Message, type Part } from "../core/message.ts";
 import type { StorageDriver } from "../core/ports.ts";
 import { CompactError } from "../errors.ts";
 import { createRedactor } from "../redaction/redactor.ts";
