@@ -175,12 +175,18 @@ function finish(
   return reading.repeats && fits(silent) ? silent : "";
 }
 
-/** The start of each episode's story: the first words of its request. */
+/** The start of each episode's story: the first words of its request, or of the one that it goes on with. */
 function headlinesOf(scene: Scene, items: readonly Item[]): Map<number, Item> {
   const begins = items.filter(
     (item) => item.kind === "request" && item.order === 0 && !isCurrent(scene, item),
   );
-  return new Map(begins.map((item) => [item.episode, { ...item, text: beginningOf(item.text) }]));
+  const headlines = new Map(
+    begins.map((item): [number, Item] => [item.episode, { ...item, text: beginningOf(item.text) }]),
+  );
+  const own = scene.earlier.episodes.length;
+  const last = headlines.get(own - 1);
+  if (last !== undefined && goesOn(scene, own)) headlines.set(own, last);
+  return headlines;
 }
 
 /** The first sentences of a request. */
@@ -227,17 +233,13 @@ const FOREIGN = -1;
 /** Pieces of the story so far, and of what another writer told. */
 export function earlierItems(earlier: Earlier): Item[] {
   const told = earlier.episodes.flatMap(({ pieces }, episode) =>
-    withWholeRequest(pieces).map((piece, order) => ({
-      ...piece,
-      episode,
-      order,
+    withWholeRequest(pieces).map((piece, order) => {
+      const settles = decides(piece);
       // Earlier rounds fade: their most valuable pieces stay longest.
-      weight:
-        EARLIER_WEIGHT[decides(piece) ? "user" : piece.kind] *
-        EARLIER_AGE *
-        ageWeight((episode + 1) / earlier.episodes.length),
-      decides: decides(piece),
-    })),
+      const age = EARLIER_AGE * ageWeight((episode + 1) / earlier.episodes.length);
+      const weight = EARLIER_WEIGHT[settles ? "user" : piece.kind] * age;
+      return { ...piece, episode, order, weight, decides: settles };
+    }),
   );
   return [
     ...foreignPieces(earlier.foreign).map((piece, order) => ({
@@ -291,12 +293,23 @@ export function storyLines(scene: Scene, taken: readonly Item[]): string[] {
       const written = episodeLines(title, inOrder(rest), asked);
       return again && episodes.has(episode - 1) ? written.slice(1) : written;
     });
-  const untold = scene.titles.filter(({ title }, episode) => title === "user" && !episodes.has(episode));
-  const missing = scene.earlier.untold + untold.length;
+  const missing = untoldRequests(scene, taken);
   return [
     ...(foreign.length === 0 ? [] : [`## ${HEADINGS.foreign}`, ...foreign]),
     ...(lines.length === 0 ? [] : [`## ${HEADINGS.story}`, ...untoldLine(missing), ...lines]),
   ];
+}
+
+/** How many requests are not told, those of earlier rounds included. */
+function untoldRequests({ titles, earlier }: Scene, taken: readonly Item[]): number {
+  const told = new Set(taken.flatMap(({ kind, episode }) => (kind === "request" ? [episode] : [])));
+  // An episode that came without its request was counted by an earlier round.
+  const asks = (episode: number): boolean =>
+    earlier.episodes[episode]?.pieces.some(({ kind }) => kind === "request") ?? true;
+  const untold = titles.filter(
+    ({ title }, episode) => title === "user" && !told.has(episode) && asks(episode),
+  );
+  return earlier.untold + untold.length;
 }
 
 /** True for what comes before the first request of a later round: it goes on with the last episode of the round before. */

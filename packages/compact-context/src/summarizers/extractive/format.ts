@@ -232,9 +232,16 @@ function earlierOf(sections: ReadonlyMap<SectionKey, string[]>, prose: string, r
     rulesLeftOut: sections.get("rules")?.includes(NOT_ALL) === true,
     rows: (key) => after(/^- /, key),
     episodes: readEpisodes(sections.get("story") ?? []),
-    untold: Number(UNTOLD.exec(sections.get("story")?.[0] ?? "")?.[1] ?? 0),
+    untold: untoldIn(sections.get("story") ?? []),
     foreign: [quoted("foreign"), prose].filter((text) => text !== "").join("\n"),
   };
+}
+
+/** The count above the first episode; a line like it further down is somebody's words. */
+function untoldIn(story: readonly string[]): number {
+  const first = story.findIndex((line) => line.startsWith(EPISODE));
+  const above = first < 0 ? story : story.slice(0, first);
+  return Number(above.map((line) => UNTOLD.exec(line)?.[1]).find((count) => count !== undefined) ?? 0);
 }
 
 function readEpisodes(lines: readonly string[]): Earlier["episodes"] {

@@ -22,6 +22,7 @@ import {
   findRunning,
   lastVerification,
   type OpenError,
+  type Repository,
   readPlan,
   readRepository,
   type Step,
@@ -98,8 +99,7 @@ export interface Reading {
   readonly openErrors: readonly OpenError[];
   /** Sub-agents and commands without evidence of ending. */
   readonly running: readonly string[];
-  /** Branch, last commit, whether it was pushed, and files changed since. */
-  readonly repository: readonly string[];
+  readonly repository: Repository;
   /** The next steps as last announced by the assistant. */
   readonly nextSteps: readonly string[];
   /** The assistant's last thoughts and words while working, in order; empty once it has answered. */

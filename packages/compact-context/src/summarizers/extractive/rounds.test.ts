@@ -99,3 +99,36 @@ it("SUM-14 what was typed is told before what the assistant said of it", async (
   const { text } = await builtinSummarizer.summarize(messages, { maxTokens: 500 });
   for (const line of typed) expect(text).toContain(`> ${line}`);
 });
+
+it("SUM-2 work that goes on in a later round stands below its request, and an untold request counts once", async () => {
+  let summary: string | undefined;
+  for (let number = 0; number < 4; number += 1) {
+    const long = `Please let stage ${number} of the depot weigh every parcel ${"and every letter ".repeat(12)}too.`;
+    const finding = `I decided to use half-even rounding in stage ${number} because the report sums rounded rows.`;
+    const messages = [
+      ...(number === 0 ? [] : [says("assistant", finding, `f${number}`)]),
+      ...stretch(100 * number).slice(0, 12),
+      says("user", long, `l${number}`),
+    ];
+    summary = (await builtinSummarizer.summarize(messages, { maxTokens: 300, previous: summary })).text;
+    const lines = summary.split("\n");
+    for (const [at, line] of lines.entries()) if (line === "### User") expect(lines[at + 1]).toMatch(/^> /);
+    const told = lines.filter((line) => line === "### User").length;
+    const untold = Number(/^\(Not told here: (\d+)/m.exec(summary)?.[1] ?? 0);
+    expect(told + untold).toBe(7 * (number + 1) - 1);
+  }
+});
+
+it("SUM-14 what was typed many times takes no room from what was typed once", async () => {
+  const messages = stretch(1).flatMap((message, index) => [
+    message,
+    ...(message.role === "user"
+      ? []
+      : [
+          says("user", "/review main and all of its depots", `r${index}`),
+          says("assistant", "Reviewed.", `d${index}`),
+        ]),
+  ]);
+  const { text } = await builtinSummarizer.summarize(messages, { maxTokens: 600 });
+  expect(text.match(/^> \/review/gm)?.length).toBeLessThanOrEqual(2);
+});

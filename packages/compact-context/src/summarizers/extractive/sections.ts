@@ -327,11 +327,26 @@ function runningRows({ reading, earlier, shorten }: Scene): string[] {
 
 /** The repository's state; that of an earlier round holds until newer evidence. */
 function repositoryRows({ reading, earlier, shorten }: Scene): string[] {
-  const rows = reading.repository.map(shorten);
-  const firstWord = (row: string): string => row.slice(0, 5);
-  const told = new Set(rows.map(firstWord));
-  return [...earlier.rows("repository").filter((row) => !told.has(firstWord(row))), ...rows];
+  const { branch, commit, pushed, changed } = reading.repository;
+  const before = (start: RegExp): string | undefined =>
+    earlier.rows("repository").find((row) => start.test(row));
+  const lastCommit = before(/^last commit /);
+  const rows = [
+    branch === "" ? before(/^branch /) : `branch ${branch}`,
+    commit === ""
+      ? lastCommit?.replace(/no push seen since$/, pushed ? "pushed" : "$&")
+      : `last commit ${commit}, ${pushed ? "pushed" : "no push seen since"}`,
+  ].filter((row) => row !== undefined);
+  if (rows.length === 0) return [];
+  const own = changed.map(shorten);
+  // A new commit ends the list of an earlier round.
+  const listed = commit === "" ? (before(CHANGED)?.replace(CHANGED, "").split(", ") ?? []) : [];
+  const files = [...listed.filter((file) => !own.includes(file)), ...own].slice(-CHANGED_AFTER);
+  return files.length === 0 ? rows : [...rows, `changed, not committed as far as shown: ${files.join(", ")}`];
 }
+
+const CHANGED = /^changed[^:]{0,60}: /;
+const CHANGED_AFTER = 12;
 
 const LAST_STEPS = 3;
 /** Maximum characters of the assistant's last words. */
@@ -352,8 +367,8 @@ function stopRows({ reading, shorten, asking }: Scene): string[] {
   return [
     ...said,
     ...last.reverse().map((step, index) => {
-      const words = clipLine(shorten(step.action.words), 200);
-      return `${index === 0 ? "last" : "before"}: ${words}${endOf(step, shorten)}`;
+      const did = clipLine(shorten(step.action.words), 200);
+      return `${index === 0 ? "last" : "before"}: ${did}${endOf(step, shorten)}`;
     }),
     ...announced,
   ];

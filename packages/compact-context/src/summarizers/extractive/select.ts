@@ -131,6 +131,31 @@ function isLasting({ kind, order, decides }: Item): boolean {
   return (kind === "request" && order === 0) || kind === "user" || decides === true;
 }
 
+interface Lasting {
+  /** What the content of an item is worth at least. A text that was typed twice comes first once. */
+  least(item: Item): number;
+  take(text: string, cost: number): void;
+  limit(room: number): void;
+}
+
+function createLasting(): Lasting {
+  const taken = new Set<string>();
+  let left = Number.POSITIVE_INFINITY;
+  return {
+    least(item) {
+      if (!isLasting(item)) return 0;
+      return left > 0 && !taken.has(item.text) ? LASTING : BEYOND_SHARE;
+    },
+    take(text, cost) {
+      taken.add(text);
+      left -= cost;
+    },
+    limit(room) {
+      left = Math.min(left, room);
+    },
+  };
+}
+
 /** Number of items re-rated per step. */
 const RATED_IN_A_STEP = 16;
 
@@ -175,8 +200,8 @@ function countOnce(countText: (text: string) => number): (item: Item) => number 
 
 /**
  * Selects items greedily, discounting what was already said. An episode is never shown without its headline,
- * the beginning of its request; an episode missing from `headlines` needs none. A list item brings its
- * parent. `said` must be built from the same items.
+ * the beginning of its request, which may belong to the episode that it goes on with; an episode missing from
+ * `headlines` needs none. A list item brings its parent. `said` must be built from the same items.
  */
 export function* createSelection(
   items: readonly Item[],
@@ -186,11 +211,11 @@ export function* createSelection(
 ): Steps<Selection> {
   const tokens = countOnce(countText);
   const itemAt = (index: number): Item => items[index] as Item;
-  let lastingRoom = Number.POSITIVE_INFINITY;
+  const lasting = createLasting();
   const worth = (index: number): number => {
     const novelty = said.novelty(said.terms[index] as WeighedTerms);
-    const least = lastingRoom > 0 ? LASTING : BEYOND_SHARE;
-    return itemAt(index).weight * Math.max(novelty, isLasting(itemAt(index)) ? least : 0);
+    const item = itemAt(index);
+    return item.weight * Math.max(novelty, lasting.least(item));
   };
   const rate = (index: number): number => worth(index) / (tokens(itemAt(index)) + BASE_TOKENS);
   const open = yield* createQueue(
@@ -208,8 +233,9 @@ export function* createSelection(
     const needed: Item[] = [];
     for (let at = leads[index]; at !== undefined && !told.has(at); at = leads[at]) needed.unshift(itemAt(at));
     const item = itemAt(index);
-    const headline = episodes.has(item.episode) ? undefined : headlines.get(item.episode);
-    return headline === undefined || (item.kind === "request" && item.order === 0)
+    const headline = headlines.get(item.episode);
+    const opens = item.kind === "request" && item.order === 0;
+    return headline === undefined || opens || [item, headline].some(({ episode }) => episodes.has(episode))
       ? needed
       : [headline, ...needed];
   };
@@ -222,10 +248,10 @@ export function* createSelection(
     for (const one of [...before(index), { ...itemAt(index), text }]) {
       said.add(one.text);
       taken.push(one);
-      if (isLasting(one)) lastingRoom -= tokens(one) + HEADING_TOKENS;
+      episodes.add(one.episode);
+      if (isLasting(one)) lasting.take(one.text, tokens(one) + HEADING_TOKENS);
     }
     for (let at: number | undefined = index; at !== undefined; at = leads[at]) told.add(at);
-    episodes.add(itemAt(index).episode);
   };
   /** Removes and returns the most valuable item; rates have dropped while others were taken. */
   function* next(): Steps<number | undefined> {
@@ -265,7 +291,7 @@ export function* createSelection(
   }
   function* fill(room: number): Steps<boolean> {
     const known = taken.length;
-    lastingRoom = Math.min(lastingRoom, LASTING_SHARE * room);
+    lasting.limit(LASTING_SHARE * room);
     const first = yield* takeFitting(room);
     if (taken.length === 0 && first !== undefined) {
       // If nothing fits, a beginning is better than nothing.

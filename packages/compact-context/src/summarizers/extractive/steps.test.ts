@@ -22,8 +22,13 @@ const asked: Message = {
   parts: [{ type: "text", text: "Weigh the parcels and release it." }],
 };
 
-async function summaryOf(steps: readonly Message[], strategy?: keyof typeof VIEWS): Promise<string> {
-  const { text } = await builtinSummarizer.summarize([asked, ...steps], { maxTokens: 1_500, strategy });
+async function summaryOf(
+  steps: readonly Message[],
+  strategy?: keyof typeof VIEWS,
+  previous?: string,
+): Promise<string> {
+  const options = { maxTokens: 1_500, strategy, previous };
+  const { text } = await builtinSummarizer.summarize([asked, ...steps], options);
   return text;
 }
 
@@ -120,6 +125,25 @@ describe("where the repository stands", () => {
     expect(section(await summaryOf([...pushed, ...edit]), "Repository")).toMatch(
       /changed, not committed as far as shown: \S*scale\.ts/,
     );
+  });
+
+  it("carries its state on: a commit ends the list of changed files, a push is told, an edit joins the list", async () => {
+    const edit = (path: string): Message[] =>
+      step("Edit", { file_path: path, old_string: "a", new_string: "b" }, "The file has been updated.");
+    const first = await summaryOf([
+      ...bash("git status", "On branch release/2"),
+      ...edit("/repo/src/scale.ts"),
+    ]);
+    const second = await summaryOf(edit("/repo/src/ledger.ts"), "task_state", first);
+    expect(section(second, "Repository")).toMatch(/as far as shown: \S*scale\.ts, \S*ledger\.ts$/m);
+    const third = await summaryOf(committed, "task_state", second);
+    expect(section(third, "Repository")).not.toContain("not committed");
+    const fourth = await summaryOf(
+      bash("git push", "   11aa22b..4f0c2aa  release/2 -> release/2"),
+      "task_state",
+      third,
+    );
+    expect(section(fourth, "Repository")).toContain('"Weigh parcels by the gram", pushed');
   });
 
   it("tells nothing of a push that failed, and nothing at all where no command showed it", async () => {

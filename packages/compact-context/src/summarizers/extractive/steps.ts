@@ -227,13 +227,19 @@ const COMMIT = /\bgit\b(?: -C \S+)? commit\b/;
 const PUSHED =
   /^\s*(?:\+?\s?[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}|\* \[new (?:branch|tag)\])\s+\S+\s+-> |everything up-to-date/im;
 const NOT_PUSHED = /\[(?:remote )?rejected\]|^(?:error|fatal): /m;
-const CHANGED_AFTER = 12;
 
-/**
- * The repository's state as commands showed it: branch, last commit, whether it was pushed, and changes
- * since.
- */
-export function readRepository(steps: readonly Step[]): string[] {
+/** The repository's state as commands showed it; what none showed is empty. */
+export interface Repository {
+  readonly branch: string;
+  /** The last commit: its id and its title. */
+  readonly commit: string;
+  /** True if a push was seen after it. */
+  readonly pushed: boolean;
+  /** Files changed since, those changed last at the end. */
+  readonly changed: readonly string[];
+}
+
+export function readRepository(steps: readonly Step[]): Repository {
   let branch = "";
   let commit = "";
   let at = -1;
@@ -252,18 +258,11 @@ export function readRepository(steps: readonly Step[]): string[] {
     const arrived = PUSHED.test(result.text) && !NOT_PUSHED.test(result.text);
     if (PUSH.test(command) && outcome.state !== "failed" && arrived) pushed = true;
   });
-  if (branch === "" && commit === "") return [];
   const since = steps
     .slice(at + 1)
     .filter(({ outcome }) => tookEffect(outcome))
     .flatMap(({ action }) => action.files.filter(({ effect }) => effect !== "read").map(({ path }) => path));
-  const changed = [...new Set(since)].slice(-CHANGED_AFTER).join(", ");
-  const rows = [
-    branch === "" ? "" : `branch ${branch}`,
-    commit === "" ? "" : `last commit ${commit}, ${pushed ? "pushed" : "no push seen since"}`,
-    changed === "" ? "" : `changed, not committed as far as shown: ${changed}`,
-  ];
-  return rows.filter((row) => row !== "");
+  return { branch, commit, pushed, changed: [...new Set(since)] };
 }
 
 // ---- task lists

@@ -123,7 +123,7 @@ function nameOf({ kind, text }: Item): string {
 }
 
 function pathOf(change: string): string {
-  return /^.+?(?= \((?:created|deleted)\)|: |$)/.exec(change)?.[0] ?? change;
+  return /^.+?(?= \((?:created|rewritten|deleted)\)|: |$)/.exec(change)?.[0] ?? change;
 }
 
 // ---- prose, facts and warnings in one text
