@@ -69,7 +69,7 @@ const DEADLINE = 5000;
 const MOST_ROUNDS = 6;
 const DEEPEST_JSON = 8;
 /** Characters of the texts whose results are known, with what each costs besides; at more, all are forgotten. */
-const KNOWN = 2 ** 22;
+const KNOWN = 2 ** 20;
 const COST = 64;
 /** Below this length: roles, tool names, keys, ids. */
 const SHORT = 256;

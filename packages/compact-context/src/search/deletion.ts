@@ -86,18 +86,19 @@ const guarded = new WeakSet<StorageDriver>();
  */
 export function guardDeleted(driver: StorageDriver, now: () => Date = platform.now): StorageDriver {
   if (guarded.has(driver)) return driver;
-  const known = createLruMap<{ readonly tombstones: readonly string[]; readonly freshSince: number }>(
-    MOST_FRESH,
-  );
+  const fresh = createLruMap<number>(MOST_FRESH);
+  // One text a session: a hash for each of its tombstones is made once.
+  const keys = createLruMap<string>(MOST_FRESH);
   const check = async (session: string): Promise<boolean> => {
-    const tombstones = known.get(session)?.tombstones ?? tombstonesOf(session);
-    const gone = await isDeleted(driver, tombstones, now);
-    known.set(session, { tombstones, freshSince: gone ? 0 : now().getTime() });
+    const tombstones = keys.get(session) ?? tombstonesOf(session).join("\n");
+    keys.set(session, tombstones);
+    const gone = await isDeleted(driver, tombstones.split("\n"), now);
+    fresh.set(session, gone ? 0 : now().getTime());
     return gone;
   };
   const write = async <T>(session: string | undefined, work: () => Promise<T>, undo: () => Promise<void>) => {
     if (session === undefined) return work();
-    const since = now().getTime() - (known.get(session)?.freshSince ?? 0);
+    const since = now().getTime() - (fresh.get(session) ?? 0);
     if (!(since >= 0 && since < FRESH_MS) && (await check(session))) throw deletedError();
     const done = await work();
     if (!(await check(session))) return done;
