@@ -143,6 +143,7 @@ it(
       stale,
       missing,
       await keepingOf(fifth.rests),
+      await keepingOf(fifth.unchanged),
       await forgettingOf(fifth.forgettings),
       await forgettingOf(fifth.forgettingThat, true),
       await attacksOf(fifth.attacks),

@@ -477,3 +477,52 @@ export const attacks: readonly Attack[] = [
   ["es", "negation", "No digo que usemos Oracle.", /Oracle/u],
   ["ru", "negation", "Я не говорю, что мы используем Oracle.", /Oracle/u],
 ];
+
+/** No change, or one of somebody else; nothing to forget. */
+export const unchanged: readonly Forgetting[] = [
+  ["en", "We use Jenkins for CI.", "We never switched from Jenkins to GitLab.", /We use Jenkins/u],
+  ["en", "We use Jenkins for CI.", "My cousin's company switched from Jenkins to GitLab.", /We use Jenkins/u],
+  ["en", "Bob is our on-call engineer.", "Alice has not taken over from Bob.", /Bob is/u],
+  ["en", "We store logs for 30 days.", "We exchanged logs with the auditors.", /store logs/u],
+  [
+    "de",
+    "Wir verwenden Slack für den Chat im Team.",
+    "Wir sind nicht von Slack auf Teams umgestiegen.",
+    /verwenden Slack/u,
+  ],
+  ["de", "Wir nutzen Redis als Cache.", "Kunden haben Redis durch Valkey ersetzt.", /nutzen Redis/u],
+  [
+    "de",
+    "Wir verwenden Slack für den Chat im Team.",
+    "Wir haben das Logo von Slack durch unseres ersetzt.",
+    /verwenden Slack/u,
+  ],
+  [
+    "fr",
+    "Nous utilisons Webpack pour le build.",
+    "L'équipe voisine est passée de Webpack à Vite.",
+    /utilisons Webpack/u,
+  ],
+  ["es", "Usamos MySQL como base de datos.", "No hemos cambiado MySQL por PostgreSQL.", /Usamos MySQL/u],
+  ["es", "Usamos MySQL como base de datos.", "He cambiado MySQL por seguridad a otra red.", /Usamos MySQL/u],
+  ["es", "La entrega es el viernes.", "La entrega no se ha movido al lunes.", /viernes/u],
+  ["pt", "Usamos o Trello para as tarefas.", "Não trocamos o Trello pelo Linear.", /Usamos o Trello/u],
+  ["ru", "Мы используем Redis для кэша.", "Мы не заменили Redis на Valkey.", /используем Redis/u],
+  ["ru", "Мы используем Redis для кэша.", "Клиенты заменили Redis на Valkey.", /используем Redis/u],
+  ["ru", "Релиз в пятницу.", "Релиз не перенесли на понедельник.", /пятницу/u],
+  ["zh", "我们用Redis做缓存。", "客户把Redis换成了Valkey。", /我们用Redis/u],
+  ["zh", "我们用Redis做缓存。", "我们没有把Redis换成Valkey。", /我们用Redis/u],
+  ["zh", "我们用Redis做缓存。", "我们考虑把Redis换成Valkey。", /我们用Redis/u],
+  ["ja", "キャッシュにはRedisを使っています。", "RedisをValkeyに置き換えていません。", /使っています/u],
+  [
+    "ja",
+    "キャッシュにはRedisを使っています。",
+    "RedisをValkeyに置き換えるべきか迷っています。",
+    /使っています/u,
+  ],
+  ["en", "My desk is in room 4.", "There's one thing I can't forget. My desk.", /room 4/u],
+  ["de", "Mein Schreibtisch steht in Raum 4.", "Ich habe etwas vergessen. Mein Schreibtisch.", /Raum 4/u],
+  ["es", "Mi mesa está en la sala 4.", "Tengo algo que no debo olvidar. Mi mesa.", /sala 4/u],
+  ["pt", "A minha mesa está na sala 4.", "Há uma coisa que não devo esquecer. A minha mesa.", /sala 4/u],
+  ["ru", "Мой стол в комнате 4.", "Я кое-что забыл. Мой стол.", /комнате 4/u],
+];

@@ -218,7 +218,7 @@ ${TOKENS}(?!${LETTER}|[\-.])[^\n:=]{0,48}?(?: [\-–—=]|[:：]|,? (?:(?:c['’
 == prose isWordGiven
 \b(?:(?:log|sign)(?:ged|ed)?[ \-]?in(?:to)?\b[^\n]{0,40}? as [^\s,]{2,64},?(?: with| and| using)?|${ACCOUNT}(?: and| with| \/|,))(?: the)? (?:password|pass|pw)(?:['’]s| is|:)?(?: just)? ["'\x60]?~>[^\s"'\x60,;]{4,128}~>(?=["'\x60]?(?:[\s,;]|$))
 == prose isToldApart
-\b(?:admin|administrator|root|postgres)[\x60]?[ \t]{0,2}[\/:][ \t]{0,2}[\x60]?~>${SPOKEN}{6,128}~>(?=[\x60]?(?:[\s,;.]|$))
+(?<!\/\/)\b(?:admin|administrator|root|postgres)[\x60]?[ \t]{0,2}[\/:][ \t]{0,2}[\x60]?~>${SPOKEN}{6,128}~>(?=[\x60]?(?:[\s,;.]|$))
 \b(?:wifi|wlan|ssid)\b[^\n]{0,60}?[\s,](?:key|code|pass|schlüssel|clé|clave)(?: is| ist|:)? ["'“]?~>${SPOKEN}{8,63}~>(?=["'”]?(?:[\s,;.]|$))
 == prose isMnemonic
 // The recovery words of a wallet

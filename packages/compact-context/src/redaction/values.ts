@@ -170,6 +170,8 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder(?![A-Za-z]+\d)|YOUR_[A-Z]|^\w*(?:::\w+)+$/,
   // The id of a key, alone or in what it signed; the beginning of a token in GitLab's log
   /^A[KS]IA[A-Z\d]{16}(?![A-Za-z\d])|^6\d_[\w-]{6}$/,
+  // Reports in a changelog
+  /^(?:bug|issue|pr|gh|lp|mr|ticket)s?#\d+(?:,#?\d+)*$/i,
   // Encrypted values
   /^(?:ENC[[(]|Ag[\w+/]{60}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
   // Checksums, cache and release names; packages; public keys

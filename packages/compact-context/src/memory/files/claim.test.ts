@@ -64,6 +64,15 @@ describe("a claim", () => {
     expect(await (await taken()).renew()).toBe(true);
   });
 
+  it("is not waited for without end while a process that takes it over hangs", async () => {
+    left({ pid: 2 ** 30 });
+    writeFileSync(
+      `${file}.over`,
+      `${JSON.stringify({ machine: machine(), started: startOf(other.pid), pid: other.pid })}\n`,
+    );
+    await expect(taken()).rejects.toThrow(`process ${other.pid} has it`);
+  });
+
   it.skipIf(!existsSync("/proc/self/stat"))(
     "of an earlier process of the same number is taken over",
     async () => {

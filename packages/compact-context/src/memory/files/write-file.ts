@@ -14,6 +14,7 @@ import {
   utimes,
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { CompactError, createKeyedMutex, isObject, later, requireText } from "../../errors.ts";
 import { fsync } from "../../storage/fs/disk.ts";
 import { storageFailed, systemCode } from "../../storage/fs/folders.ts";
@@ -197,7 +198,7 @@ export async function takeClaim(
 ): Promise<{ readonly claim: Claim } | { readonly owner: ClaimOwner }> {
   const self = { pid: process.pid, machine: machine(), started: startOf(process.pid) };
   const mine = `${JSON.stringify({ ...self, id: randomUUID() })}\n`;
-  for (;;) {
+  for (let waits = 0; ; waits++) {
     const now = await placed(path, mine);
     if (now === undefined) return { claim: claimOf(path, mine) };
     const seen = await readClaim(path);
@@ -207,7 +208,11 @@ export async function takeClaim(
     if (owner !== undefined && !isOwn && !isGone(owner, now - seen.modified))
       return { owner: { pid: owner.pid, onThisMachine: owner.machine === self.machine } };
     // One contender at a time: a claim that another has just placed is never moved.
-    await claimed(`${path}.over`, () => takeAway(path, seen.text));
+    const taking = await claimed(`${path}.over`, () => takeAway(path, seen.text));
+    if ("done" in taking) continue;
+    // A contender that hangs, or died on another machine, gets the claim as far as the others know.
+    if (waits === MOST_WAITS) return taking;
+    await sleep(WAIT_MS);
   }
 }
 
@@ -242,6 +247,10 @@ function claimOf(path: string, mine: string): Claim {
     release: () => takeAway(path, mine),
   };
 }
+
+/** Another's takeover takes milliseconds: how often and how long to wait for it. */
+const MOST_WAITS = 25;
+const WAIT_MS = 20;
 
 /** Whether the file is still this claim's. Rewriting it in place renews it. */
 async function renewed(path: string, mine: string): Promise<boolean> {

@@ -339,9 +339,20 @@ function isThing(words: string): boolean {
   return POSSESSIVE.test(plain) || ARTICLE.test(plain) || /^[我私]/u.test(plain);
 }
 
-/** Says that there is something to forget, and not what. */
-export const ANNOUNCES: RegExp =
-  /(?<![\p{L}])(?:something|(?:one|a|another) thing|etwas|quelque chose|une chose|algo|una cosa|uma coisa|что-то|кое-что|одну вещь)(?![\p{L}])(?: \S+){0,7}? (?:forget|vergessen|vergisst|oubli\p{L}+|olvid\p{L}+|esque\p{L}+|забы\p{L}+)[.!:]*$|^(?:please )?(?:forget|vergiss|oublie|olvida|esquece|забудь) (?:something|one thing|etwas|quelque chose|une chose|algo|una cosa|uma coisa|кое-что|одну вещь)[^,]*[.!:]*$|有件事.{0,12}忘|忘れて(?:ほしい|欲しい)ことが/iu;
+/** Says that there is something to forget, and not what; nothing that is to be kept, or was forgotten. */
+export const ANNOUNCES: RegExp = new RegExp(
+  any(
+    `^(?!.*(?<![\\p{L}])${any(
+      "never|not|cannot|\\p{L}+n['’]t|always|often|i (?:\\p{L}+ly |sometimes |may |might |will |would )?forget",
+      "nicht|nie|immer|jamais|pas|toujours|no|nunca|siempre|não|sempre|не|никогда|всегда",
+      "(?:ich|wir|er|sie) (?:hab|hat)\\p{L}* (?:\\S+ )?vergessen",
+    )}(?![\\p{L}])).*?(?<![\\p{L}])(?:something|(?:one|a|another) thing|etwas|quelque chose|une chose|algo|una cosa|uma coisa|что-то|кое-что|одну вещь)(?![\\p{L}]),?(?: \\S+){0,7}? (?:forget|vergessen(?= (?:sollst|sollen|kannst|könntest|musst|darfst))|vergisst|oubli(?:er|es|iez|ies)|olvid(?:ar|es|ases|aras|e)|esque(?:cer|ças|cesses|ça)|забыть|забуд\\p{L}+|(?<=чтобы .*)забыл\\p{L}?)[^.!:]{0,20}[.!:]*$`,
+    "^(?:please )?(?:forget|vergiss|oublie|olvida|esquece|забудь) (?:something|one thing|etwas|quelque chose|une chose|algo|una cosa|uma coisa|кое-что|одну вещь)[^,]*[.!:]*$",
+    "有件事(?!.*(?:别|不要|不能)).{0,12}忘(?!了[。.]?$)",
+    "忘れて(?:ほしい|欲しい)ことが",
+  ),
+  "iu",
+);
 const ALSO =
   /^(?:and|und|et|y|e|и|还有|也|あと|それと)[\s,，、]*(?:(?:also|auch|aussi|también|também|тоже)\s)?(?=\S)/iu;
 

@@ -153,6 +153,30 @@ export const STRONG_CHANGE: RegExp = rule(
   "不对[，。]|いいえ|違います|改成|改为|改用|改到|换成|换到|搬到|搬去|迁到|重写|移到|推迟|提前到|挪到|代替|更正|纠正|の代わりに|ではなく|じゃなく|訂正|変更|変わり|切り替え|延期|移り|移転|引っ越|移行|置き換え|乗り換え",
 );
 
+/** A change that did not happen, or is only considered. */
+export const UNCHANGED: RegExp = new RegExp(
+  any(
+    `${word(
+      "(?:never|not|\\p{L}+n['’]t)(?: (?:yet|been|be|being|ever|going to))* (?:switch(?:ed|ing)?|mov(?:e|ed|ing)|migrat(?:e|ed|ing)|chang(?:e|ed|ing)|renamed?|postponed?|rescheduled?|replaced?|replacing|tak(?:e|en|ing) over|took over)",
+      "(?:nicht|nie|niemals) (?!mehr|auf|am|um|in|bei)[^,;.]{0,60}?(?:umgestiegen|gewechselt|ersetzt|(?:aus|ein)?getauscht|verschoben|verlegt|umgezogen|geändert|übernommen)",
+      "(?:pas|jamais) (?:encore )?(?:été )?(?:passée?s?|remplacée?s?|changée?s?|échangée?s?|déplacée?s?|reportée?s?|décalée?s?|déménagée?s?|migrée?s?)",
+      "(?:no|nunca) (?:(?:hemos|he|ha|han|se ha|se) )?(?:cambi|sustitu|reemplaz|movi|muda|migra|aplaz|retras|adelant|traslad|pospu|pasad)\\p{L}*",
+      "(?:não|nunca) (?:(?:foi|foram|fomos) )?(?:troc|mud(?:ou|amos|ei|ad)|substitu|adiad|remarcad|antecipad|migr|passou|passamos)\\p{L}*",
+      "не (?:пере(?:ш|вел|нес|ех)|замен|смени|поменя|сдвину|изменил|продлил)\\p{L}*",
+      "(?:nobody|no one|niemand|personne ne|nadie|ninguém|никто не) (?:has |hat |a |ha )?(?:took|taken|changed|moved|switched|replaced|übernommen|remplac|sustitu|substitu|замен)\\p{L}*",
+    )}(?![^.;]*[\\s,](?:but|sondern|sino|mas sim|а)\\s)`,
+    "(?:没有?|未|不会|不想|不打算|没打算|不必|不用|考虑|讨论|想过|是否|要不要)(?:要)?[把从].{0,40}?(?:换|改|迁移|切换|替换)(?:到|成|为)了?(?!.*而是)",
+    "没有?(?:改|换|搬|移|迁|推迟|提前|挪)(?:成|到|为)?(?!.*而是)",
+    "に?は?(?:乗り換え|切り替え|置き換え|変え|(?:変更|移行)し)(?:て(?:は)?(?:い)?)?(?:ない|ません)(?:でした)?",
+    "(?:に|を)(?:乗り換え|切り替え|置き換え|変え|変更|移行)(?:る|す(?:る)?)?(?:べき|かどうか|かもしれ|つもりはな)",
+  ),
+  "giu",
+);
+
+/** Somebody else at the beginning of a statement: what they changed is theirs. */
+export const OTHERS: RegExp =
+  /^(?:(?:my|our) (?:\p{L}+ )?(?:brother|sister|cousin|friend|neighbou?r|wife|husband|partner|mother|father|uncle|aunt|client|customer|competitor|rival|supplier)(?:s?['’]s?)?(?: \p{L}+)?|(?:a|the) (?:friend|client|customer|competitor|rival|supplier|neighbou?r(?:ing \p{L}+)?|other \p{L}+)s?(?:['’]s?(?: \p{L}+)?)?|(?:die|das|der) \p{L}+ (?:mein|unser|sein|ihr)e[srm] \p{L}+|(?:das|die|der) (?:ander|benachbart)\p{L}+ \p{L}+|(?:das|die|der) \p{L}+ nebenan|l['’]\p{L}+ (?:voisine?|d['’]à côté)|l['’]autre \p{L}+|(?:el|la) otr[oa] \p{L}+|[ao] outr[oa] \p{L}+|соседн\p{L}+ \p{L}+|друг\p{L}+ \p{L}+)(?=\s)/iu;
+
 export const WEAK_CHANGE: RegExp = rule(
   word(
     FROM_NOW_ON,

@@ -6,6 +6,7 @@ import {
   PERMITS,
   STRONG_CHANGE,
   TELLS_CHANGE,
+  UNCHANGED,
   WEAK_CHANGE,
 } from "./language.ts";
 import { list, NONE, topicTerms } from "./terms.ts";
@@ -51,15 +52,16 @@ export function read(text: string): Read {
   if (known !== undefined) return known;
   const plain = plainly(text);
   const content = topicTerms(plain);
+  const changed = text.replace(UNCHANGED, " ");
   const made: Read = {
     text,
     content,
     key: keyOf(text),
     clauses: clausesOf(text).flatMap((clause) => keyOf(clause) ?? []),
-    isChange: STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text),
-    tellsChange: TELLS_CHANGE.test(text),
-    gone: things(phrasesOf(text, GONE)),
-    lost: things(phrasesOf(text, [LOST, GIVEN_UP])),
+    isChange: STRONG_CHANGE.test(changed) || WEAK_CHANGE.test(changed),
+    tellsChange: TELLS_CHANGE.test(changed),
+    gone: things(phrasesOf(changed, GONE)),
+    lost: things(phrasesOf(changed, [LOST, GIVEN_UP])),
     names: namesIn(text),
     permits: PERMITS.test(text),
     forbids: FORBIDS.test(text),
@@ -266,7 +268,7 @@ function namesIn(text: string): ReadonlySet<string> {
 
 /** Verbs before what was left behind. */
 const LEAVES =
-  "(?:cancell?ed|dumped|vetoed|gave up|given up(?: on)?|gone off|unsubscribed from|closed)|ripped out|(?<=^|(?:^|[\\s,])(?:i|we) )left(?! for| so| and| at)|not going back to|stopped(?: using)?|dropped(?! (?:\\S+ ){0,4}?(?:to|from|by)(?![\\p{L}]))|ditched|replaced(?! by| with)|retiring|retired|abandoned|gave up on|(?:got|getting) rid of|swapped(?: out)?|exchanged|traded(?: in)?|killed|phased out|sold(?! on| out)|scrapped|axed|archived|walked away from|pulled the plug on|(?:moved|moving|switched|migrated|got|are|['’]re) off(?: of)?|quit|(?:ai|a|avons|ont) (?:abandonné|arrêté|quitté|vendu|laissé tomber)|(?:dejé|dejamos|abandonamos|vendí|vendimos)(?: de (?:usar|trabajar en))?|(?:salí|salimos) de|(?:saí|saímos) d[aeo]s?|(?:parei|paramos) (?:com|de usar)|largamos|vendi|(?:бросил|продал|закрыл)\\p{L}*|(?:ушёл|ушла|ушли) из";
+  "(?:cancell?ed|dumped|vetoed|gave up|given up(?: on)?|gone off|unsubscribed from|closed)|ripped out|(?<=^|(?:^|[\\s,])(?:i|we) )left(?! for| so| and| at)|not going back to|stopped(?: using)?|dropped(?! (?:\\S+ ){0,4}?(?:to|from|by)(?![\\p{L}]))|ditched|replaced(?! by| with)|retiring|retired|abandoned|gave up on|(?:got|getting) rid of|swapped(?: out)?|(?:exchanged|traded(?: in)?)(?= [^,;.]+ for )|killed|phased out|sold(?! on| out)|scrapped|axed|archived|walked away from|pulled the plug on|(?:moved|moving|switched|migrated|got|are|['’]re) off(?: of)?|quit|(?:ai|a|avons|ont) (?:abandonné|arrêté|quitté|vendu|laissé tomber)|(?:dejé|dejamos|abandonamos|vendí|vendimos)(?: de (?:usar|trabajar en))?|(?:salí|salimos) de|(?:saí|saímos) d[aeo]s?|(?:parei|paramos) (?:com|de usar)|largamos|vendi|(?:бросил|продал|закрыл)\\p{L}*|(?:ушёл|ушла|ушли) из";
 const LEFT =
   "dead|gone(?! home| to| out| on)|history|retired|deprecated|discontinued|renamed|replaced|shut down|swapped out|dropped|phased out|decommissioned|sunset|off the table|no more|out";
 const GIVEN_UP = new RegExp(
@@ -296,9 +298,12 @@ const GONE: readonly RegExp[] = [
   /(?:von|(?:passés?|passée|changé|migré|cambiamos|pasamos|migramos|mudamos|trocamos) de|(?:перешли|перенесли) со?) (.+?) (?:auf|zu|à|vers|a|para|por|на) /giu,
   /(?:sustitu|reemplaz|substitu|relev|remplac)\p{L}* (?:a |o |à )?(\p{Lu}[\p{L}'’-]+)|von (\p{Lu}[\p{L}'’-]+) übernommen/gu,
   /(?:took|takes|taken|taking) over from ([^,;.]+?)(?= as(?![\p{L}])|[,;.]|$)/giu,
-  /(?:(?:hemos |he )?(?:cambi(?:amos|ado|é)|sustitui(?:mos|do)|reemplaza(?:mos|do)|troc(?:amos|ado)|troquei|substitu(?:ímos|ído|í)) (?:el |la |los |las |o |a |os |as )?([^,;]+?) (?:por|pel[oa]s?)|(?:remplacé|échangé|troqué) (?:le |la |les |l['’])?([^,;]+?) (?:par|contre|pour)|(?:den |die |das )?(\S+) (?:durch|gegen) [^,;]+? (?:ersetzt|(?:aus|ein)?getauscht)|(?:замени|поменя|смени)(?:л|ла|ли) ([^,;]+?) на)(?![\p{L}])/giu,
+  /(?:(?:hemos |he )?(?:cambi(?:amos|ado|é)|sustitui(?:mos|do)|reemplaza(?:mos|do)|troc(?:amos|ado)|troquei|substitu(?:ímos|ído|í)) (?:el |la |los |las |o |a |os |as )?([^,;]+?) (?:por(?! (?:seguridad|raz|motivo|culpa|error|falta|precio|segurança|erro))|pel[oa]s?)|(?:remplacé|échangé|troqué) (?:le |la |les |l['’])?([^,;]+?) (?:par|contre|pour))(?![\p{L}])/giu,
+  // By oneself, or by nobody in particular
+  /(?<!(?:von|vom|des|für|in|im|an|am|auf|bei|der)(?: de[nmr]| die)? )(?:den |die |das )?(\S+) (?:durch|gegen) [^,;]+? (?:ersetzt|(?:aus|ein)?getauscht)(?![\p{L}])(?<=(?:^|\s)(?:wir|ich|wurden?)\s.*)/giu,
+  /(?:^|[,;:.] |(?:мы|я|уже|теперь|вчера|недавно|наконец) )(?:замени|поменя|смени)(?:л|ла|ли) ([^,;]+?) на(?![\p{L}])/giu,
   /(?:^|\s)(?:не ([^,;.]+?), а |от (\S+) отказались)/giu,
-  /不(?:再)?(?:是|用|使用|在)\s?([^，,。]+)|[从把]\s?(.+?)\s?(?:换|改|迁移|切换|替换)(?:到|成|为)|代替\s?([\p{L}\p{N} ]+?)(?=做|[，,。]|$)/gu,
+  /不(?:再)?(?:是|用|使用|在)\s?([^，,。]+)|(?:从|(?:^|[，。：、\s]|我们?|咱们?|(?:^|[，。]|我们?的?)(?:团队|公司)|已经?|刚|最近|[天周月年])把)\s?(.+?)\s?(?:换|改|迁移|切换|替换)(?:到|成|为)|代替\s?([\p{L}\p{N} ]+?)(?=做|[，,。]|$)/gu,
   /(.+?)の代わりに|([\p{L}\p{N}.]+)\s?から\s?[\p{L}\p{N}.]+\s?に(?:切り替え|変更|移行|乗り換え)|([\p{L}\p{N}.]+)\s?を[^、。]+に(?:置き換え|切り替え|乗り換え|変え)/gu,
 ];
 

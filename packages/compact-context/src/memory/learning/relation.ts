@@ -1,4 +1,4 @@
-import { NO_MORE, TELLS_CHANGE } from "./language.ts";
+import { NO_MORE, OTHERS, TELLS_CHANGE } from "./language.ts";
 import { clausesIn, clausesOf, type Key, type Read, read, subjectIn } from "./meaning.ts";
 import {
   bare,
@@ -29,13 +29,19 @@ export type Relation =
 /** Relation of a newer statement of a person to an older one, by words alone. Pure; `apart` if in doubt. */
 export function relationOf(newer: string, older: string): Relation {
   const [now, then] = [read(newer), read(older)];
-  if (newer === older) return "apart";
+  if (newer === older || isOfOthers(now, then)) return "apart";
   if (namesOld(now, then) || reverses(now, then) || denies(now, then)) return "replaces";
   if (same(now.content, then.content))
     return now.tellsChange && now.negated !== then.negated ? "replaces" : "apart";
   if (!sharesKey(now, then) && !partsOf(now).some((part) => sameButForValues(part, then)))
     return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
   return now.tellsChange || tellsOldValue(now, then) ? "replaces" : "conflicts";
+}
+
+/** The newer statement is about other people's things, and the older one does not mention them. */
+function isOfOthers({ text }: Read, { content }: Read): boolean {
+  const [whose = ""] = OTHERS.exec(text) ?? [];
+  return whose !== "" && shareIn(topicTerms(whose), content) === 0;
 }
 
 /** A statement whose subject is in another sentence. */
@@ -290,9 +296,8 @@ function sameTerms(one: ReadonlySet<string>, other: ReadonlySet<string>): boolea
 function namesOld(newer: Read, then: Read): boolean {
   const { key, content, isChange, gone } = newer;
   const [own, other] = [key?.purpose ?? NONE, then.key?.purpose ?? NONE];
-  const isOfAnother =
-    own.size > 0 && other.size > 0 && shareIn(own, other) === 0 && shareIn(other, own) === 0;
-  if (isOfAnother) return false;
+  // Each has a purpose that the other lacks.
+  if (own.size > 0 && other.size > 0 && shareIn(own, other) < 1 && shareIn(other, own) < 1) return false;
   if (gone.some((old) => isValueOf(then, old, newer)) || tellsLossOf(newer, then)) return true;
   if (isSibling(newer, then)) return false;
   const without = (terms: ReadonlySet<string>, old: ReadonlySet<string>): ReadonlySet<string> =>
