@@ -63,6 +63,7 @@ const warningCodes = {
   fixed_over_trigger: "what is never pruned is over the trigger by itself",
   ask_cut: "the user's newest request does not fit whole; its head and tail are kept",
   passed_as_given: "an adapter passed the list on unchecked",
+  no_session_id: "an adapter got no session id, so that nothing is compacted",
   server_managed_history: "the provider keeps the history, so there is nothing to compact here",
   too_long: "the provider refused the request as too long; it is compacted further and sent once more",
   session_not_compacted: "a stored session is left as it is",

@@ -83,6 +83,22 @@ function run(command: string, words: readonly string[]): Promise<Result> {
   });
 }
 
+/** As in Bun, whose engine is another one. */
+const WITHOUT_FLAGS = `import { syncBuiltinESMExports } from "node:module";
+import v8 from "node:v8";
+v8.setFlagsFromString = () => { throw new Error("not implemented"); };
+syncBuiltinESMExports();`;
+
+it.skipIf(!built)("the command starts in an engine that takes no flags of V8", async () => {
+  const words = [
+    "--import",
+    `data:text/javascript,${encodeURIComponent(WITHOUT_FLAGS)}`,
+    program,
+    "--version",
+  ];
+  expect(await run(process.execPath, words)).toMatchObject({ code: 0, err: "" });
+});
+
 describe.skipIf(!built)(
   "the command refuses bad input in words, with the right exit code and no stack trace",
   () => {

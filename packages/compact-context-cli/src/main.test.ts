@@ -434,6 +434,25 @@ describe("-o", () => {
     expect((await run(["lint", "out.json"])).code).toBe(0);
   });
 
+  it("counts a call as open whose result stands before it or has the name of another tool", async () => {
+    const id = { toolCallId: "c1", toolName: "read" };
+    const call = { type: "tool-call", ...id, input: {} };
+    const result = { type: "tool-result", ...id, output: { type: "text", value: "ok" } };
+    const early = { role: "assistant", content: [{ ...call, providerExecuted: true }, result, call] };
+    const sdk = [{ role: "user", content: "go on" }, early];
+    const named = { functionResponse: { name: "write", response: {} } };
+    const gemini = [
+      { role: "user", parts: [{ text: "go on" }] },
+      { role: "model", parts: [{ functionCall: { name: "read", args: {} } }] },
+      { role: "user", parts: [named] },
+    ];
+    for (const list of [sdk, gemini]) {
+      const file = session("open.json", JSON.stringify({ model: "gpt-4o", messages: list }));
+      const { err } = await run([file, "-o", "out.json", "--force"]);
+      expect(err).toContain("1 tool call ended without a result");
+    }
+  });
+
   it("is checked against DeepSeek's rules by lint with --strict", async () => {
     const call = (id: string, more: object = {}): object => ({
       role: "assistant",

@@ -25,6 +25,7 @@ it("says why a fetch failed", () => {
   expect(errorMessage(closed)).toBe("terminated: other side closed");
   expect(errorMessage(new Error("the disk is full", { cause: refused }))).toBe("the disk is full");
   expect([errorMessage(new RangeError()), errorMessage(7)]).toEqual(["RangeError", "7"]);
+  expect(errorMessage(new DOMException("", "TimeoutError"))).toBe("TimeoutError");
 });
 
 it("opens once for calls at the same time and later ones", async () => {

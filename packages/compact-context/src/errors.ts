@@ -84,9 +84,11 @@ export async function unlessOvertaken(write: () => Promise<unknown>): Promise<bo
 export function errorMessage(error: unknown): string {
   try {
     if (!(error instanceof Error)) return String(error);
-    const { message, name, code = name, cause } = error as Error & { readonly code?: unknown };
-    const isBare = cause !== undefined && ["fetch failed", "terminated"].includes(message);
-    return isBare ? `${message}: ${errorMessage(cause)}` : message || String(code);
+    const { message, name, code, cause } = error as Error & { readonly code?: unknown };
+    if (cause !== undefined && ["fetch failed", "terminated"].includes(message))
+      return `${message}: ${errorMessage(cause)}`;
+    // The codes of a DOMException are numbers and say less than its name.
+    return message || (typeof code === "string" && code) || name;
   } catch {
     return "an error that cannot be printed";
   }

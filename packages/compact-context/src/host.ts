@@ -94,6 +94,10 @@ export function createHostCompaction(manager: HostManager, options: HostOptions 
       )
         throw error;
       if (isOverBudget(manager, call)) throw overBudget(error);
+      if (hasCode(error, "InvalidArgument") && !isSessionId(call.sessionId)) {
+        const message = `nothing is compacted: ${error.message}. ${error.hint}`;
+        manager.warn(call.sessionId, "no_session_id", message);
+      }
       manager.warn(
         call.sessionId,
         "passed_as_given",
@@ -102,6 +106,11 @@ export function createHostCompaction(manager: HostManager, options: HostOptions 
       return { messages: call.messages, report: undefined };
     }
   };
+}
+
+/** Programs without types pass anything. */
+function isSessionId(given: unknown): boolean {
+  return typeof given === "string" && given !== "";
 }
 
 function look<T>(

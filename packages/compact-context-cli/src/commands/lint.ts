@@ -154,7 +154,9 @@ function lintOptions({ model, window }: Settings, { pending, strict }: Flags): L
  * one.
  */
 export function closedMessages(transcript: Transcript, warn: (text: string) => void): readonly Message[] {
-  if (transcript.list === undefined || unanswered(transcript.messages) === 0) return transcript.messages;
+  // Only the rules know that in Gemini's format a result of another name answers nothing.
+  const needsRules = transcript.list === "gemini" || unanswered(transcript.messages) > 0;
+  if (transcript.list === undefined || !needsRules) return transcript.messages;
   const { provider, list } = providerList(transcript, undefined);
   const options = { pendingAllowed: false };
   const isOpen = lint(list, provider, options).some(({ rule }) => rule === "generic/dead-call");

@@ -89,10 +89,10 @@ function toolShares(messages: readonly Message[], { counter }: Settings): Share[
 /** Calls without a result behind them; each result answers one call, as some programs use an id again. */
 export function unanswered(messages: readonly Message[]): number {
   const open = new Map<string, number>();
-  for (const message of messages) {
-    for (const { id, providerExecuted } of toolCalls(message))
-      if (providerExecuted !== true) open.set(id, (open.get(id) ?? 0) + 1);
-    for (const { id } of toolResults(message)) open.set(id, Math.max(0, (open.get(id) ?? 0) - 1));
+  for (const part of messages.flatMap(({ parts }) => parts)) {
+    if (part.type === "toolCall" && part.providerExecuted !== true)
+      open.set(part.id, (open.get(part.id) ?? 0) + 1);
+    if (part.type === "toolResult") open.set(part.id, Math.max(0, (open.get(part.id) ?? 0) - 1));
   }
   return [...open.values()].reduce((total, count) => total + count, 0);
 }

@@ -1,28 +1,43 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { CompactManager } from "../create-manager.ts";
 import { compactLanguageModelMiddleware, compactPrepareStep } from "./ai-sdk/index.ts";
 import { compactMiddleware } from "./langchain/index.ts";
 import { compactInputFilter } from "./openai-agents/index.ts";
 
 const messages = [{ role: "user", content: "hello" }];
-const manager = new CompactManager({ model: "gpt-4o", storage: { kind: "memory" } });
-/** As a program without types passes it. */
-const options = { manager, sessionId: 7 as never, onFailure: "throw" as const };
+const HINT = "Pass one id for each conversation, such as a UUID.";
 
-it.each<[string, () => Promise<unknown>]>([
+/** `sessionId` as a program without types passes it. */
+function optionsOf(onFailure: "throw" | "continue") {
+  const warnings: string[] = [];
+  const ports = { onWarning: (text: string) => void warnings.push(text) };
+  const manager = new CompactManager({ model: "gpt-4o", storage: { kind: "memory" } }, ports);
+  return { manager, sessionId: 7 as never, onFailure, warnings };
+}
+
+type Options = ReturnType<typeof optionsOf>;
+
+describe.each<[string, (options: Options) => Promise<unknown>]>([
   [
     "the AI SDK's middleware",
-    () => compactLanguageModelMiddleware(options).transformParams({ params: { prompt: messages } }),
+    (options) => compactLanguageModelMiddleware(options).transformParams({ params: { prompt: messages } }),
   ],
-  ["the AI SDK's prepareStep", () => compactPrepareStep(options)({ messages, steps: [] })],
+  ["the AI SDK's prepareStep", (options) => compactPrepareStep(options)({ messages, steps: [] })],
   [
     "OpenAI Agents",
-    () => compactInputFilter(options)({ modelData: { input: messages }, agent: { name: "clerk" } }),
+    (options) => compactInputFilter(options)({ modelData: { input: messages }, agent: { name: "clerk" } }),
   ],
-  ["LangChain", () => compactMiddleware(options).wrapModelCall({ messages }, async () => ({}))],
-])("%s refuses a session id that is no text, and says what to pass", async (_, call) => {
-  await expect(call()).rejects.toMatchObject({
-    code: "InvalidArgument",
-    hint: "Pass one id for each conversation, such as a UUID.",
+  ["LangChain", (options) => compactMiddleware(options).wrapModelCall({ messages }, async () => ({}))],
+])("%s with a session id that is no text", (_, call) => {
+  it("refuses it, and says what to pass", async () => {
+    await expect(call(optionsOf("throw"))).rejects.toMatchObject({ code: "InvalidArgument", hint: HINT });
+  });
+
+  it("passes lists on where a run is to continue, and says once that nothing is compacted", async () => {
+    const options = optionsOf("continue");
+    await call(options);
+    await call(options);
+    expect(options.warnings).toEqual([expect.stringMatching(/^nothing is compacted: .* session id/)]);
+    expect(options.warnings[0]).toContain(HINT);
   });
 });

@@ -18,6 +18,7 @@ import { requireList } from "../errors.ts";
 import { likelihood } from "./detect.ts";
 import { arrayAt, mediaWords, type NativeObject, objectAt, readNative, requireMessages } from "./native.ts";
 import { holdsOnlyResults, partsOf, type Slot } from "./slots.ts";
+
 /** What a codec reads from one native entry. Calls and results without a native id have the id "". */
 export interface Reading {
   readonly role: Role;

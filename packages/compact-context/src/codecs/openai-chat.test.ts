@@ -101,6 +101,24 @@ describe("openai-chat", () => {
     });
   });
 
+  it("reads no legacy call without a name beside others, and leaves a copy out of a changed message", () => {
+    const calls = { role: "assistant", content: null, tool_calls: [call("1", "a")] };
+    for (const old of [
+      {},
+      { name: null, arguments: null },
+      { name: "", arguments: "" },
+      call("1", "a").function,
+    ]) {
+      const list = [{ ...calls, function_call: old }];
+      const [message] = codec.decode(list);
+      expect(message!.parts).toMatchObject([{ type: "toolCall", id: "1" }]);
+      expect(codec.encode([message!])).toEqual(list);
+      const parts = message!.parts.map((part) => ({ ...part, arguments: "{}" }) as Message["parts"][number]);
+      const changed = codec.encode([{ ...message!, parts, edited: true }]);
+      expect(codec.decode(changed).flatMap(toolCalls)).toMatchObject([{ id: "1", arguments: "{}" }]);
+    }
+  });
+
   it("reads refusals, files, audio and sealed reasoning", () => {
     const [user, assistant] = codec.decode([
       {

@@ -132,7 +132,8 @@ function callSlots(entry: NativeObject, place: string): readonly Slot[] {
     const call = objectAt(value, path);
     return slot(call, readCall(call, path), path);
   });
-  if (!isObject(old)) return slots;
+  // Beside other calls, some servers send an empty one.
+  if (!isObject(old) || (slots.length > 0 && filled(old.name) === undefined)) return slots;
   const path = `${place}.function_call`;
   const call = readCall(old, path);
   // Some servers send the first call in both fields.
@@ -195,8 +196,10 @@ function rewriteCalls(native: NativeObject, parts: readonly Part[]): NativeObjec
   const slots = callSlots(native, "message");
   if (slots.length === 0 && calls.length === 0) return {};
   const blocks = rewriteBlocks(slots, calls, write);
-  if (slots.length === 0 || slots.at(-1)?.block !== native.function_call)
-    return { tool_calls: blocks.length > 0 ? blocks : undefined };
+  const listedOnly = { tool_calls: blocks.length > 0 ? blocks : undefined };
+  if (!isObject(native.function_call)) return listedOnly;
+  // A copy of a call in the legacy field would be another call once the call itself is changed.
+  if (slots.at(-1)?.block !== native.function_call) return { ...listedOnly, function_call: undefined };
   // The legacy call is the last one, and the only one without an id.
   const isKept = slots.length === 1 || objectOf(blocks.at(-1)).id === undefined;
   const listed = isKept ? blocks.slice(0, -1) : blocks;

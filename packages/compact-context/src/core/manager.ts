@@ -57,7 +57,11 @@ export interface ManagerParts
 /** Maximum conflicts per call; after each, the session is reloaded and the call retried. */
 const MAX_CONFLICTS = 20;
 /** Warnings that nothing is compacted, or that calls are made without thinking. */
-const TOLD_CODES: ReadonlySet<string> = new Set(["server_managed_history", "reasoning_refused"]);
+const TOLD_CODES: ReadonlySet<string> = new Set([
+  "server_managed_history",
+  "reasoning_refused",
+  "no_session_id",
+]);
 /** How long `flush` waits for memory flush hooks. */
 const FLUSH_WAIT_MS = 2000;
 
