@@ -132,3 +132,15 @@ it("SUM-14 what was typed many times takes no room from what was typed once", as
   const { text } = await builtinSummarizer.summarize(messages, { maxTokens: 600 });
   expect(text.match(/^> \/review/gm)?.length).toBeLessThanOrEqual(2);
 });
+
+it("a failure that a person reported stays open when a newer request takes its place", async () => {
+  const report = "The scale of Ulm still crashes with ScaleJammedError when two parcels touch.";
+  const summarize = async (asked: string, id: string, previous?: string): Promise<string> => {
+    const messages = [says("user", asked, id), says("assistant", "I look at it.", `a${id}`)];
+    return (await builtinSummarizer.summarize(messages, { maxTokens: 800, previous })).text;
+  };
+  const first = await summarize(report, "1");
+  const open = (text: string): string => text.split("## Open errors")[1]?.split("\n## ")[0] ?? "";
+  expect(open(first)).toContain(report);
+  expect(open(await summarize("Now write the notes of the release.", "2", first))).toContain(report);
+});

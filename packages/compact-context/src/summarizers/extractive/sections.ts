@@ -297,8 +297,7 @@ function commandOf(row: string): string {
   return row.slice(0, row.indexOf("`: "));
 }
 
-/** What a person reports in the current request stands there. */
-function errorRows({ reading, earlier, shorten, request }: Scene): string[] {
+function errorRows({ reading, earlier, shorten }: Scene): string[] {
   const passed = new Set(
     reading.steps
       .filter(({ outcome }) => outcome.state === "passed")
@@ -307,9 +306,7 @@ function errorRows({ reading, earlier, shorten, request }: Scene): string[] {
   const older = earlier
     .rows("errors")
     .filter((row) => !passed.has(/.* \(from `(.*)`\)$/.exec(row)?.[1] ?? ""));
-  const asked = oneLine(request);
-  const open = reading.openErrors.filter(({ text, from }) => from !== BY_USER || !asked.includes(text));
-  const own = open.map(({ text, from }) =>
+  const own = reading.openErrors.map(({ text, from }) =>
     from === "" ? text : `${text} (from ${from === BY_USER ? from : `\`${from}\``})`,
   );
   return [...own.map(shorten), ...older];
