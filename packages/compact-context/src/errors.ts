@@ -209,6 +209,16 @@ export function refuseUnknown(
   });
 }
 
+/** Throws `InvalidArgument` unless the value is an object that has none but these options. */
+export function requireKnown<T extends object>(
+  options: T,
+  known: Readonly<Record<keyof NoInfer<T>, true>>,
+  hint: string = OPTIONS_HINT,
+): void {
+  requireOptions(options, "options", hint);
+  refuseUnknown(options, known);
+}
+
 /** `; did you mean …?`: the closest valid name, else the path of the same name elsewhere, else empty. */
 export function didYouMean(
   name: string,

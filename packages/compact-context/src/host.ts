@@ -29,6 +29,11 @@ export interface HostOptions {
   readonly repair?: boolean;
 }
 
+/** The names of the options that every adapter with a manager has. */
+export const HOST_OPTIONS = { manager: true, onFailure: true, deadlineMs: true, repair: true } as const;
+/** What to pass where an adapter's options are no object. */
+export const HOST_HINT = "Pass { manager: new CompactManager(), sessionId }.";
+
 /** One list to be sent to the model. */
 export interface HostCall<T> {
   readonly sessionId: string;
@@ -64,8 +69,10 @@ export function createHostCompaction(manager: HostManager, options: HostOptions 
   const hint = "Pass new CompactManager() as the manager.";
   requireOptions(manager, "options.manager", hint);
   requireFunction(manager.preflight, "options.manager.preflight", hint);
-  requireOptions(options);
   const { onFailure = "continue", deadlineMs = DEADLINE_MS, repair } = options;
+  if (!(deadlineMs > 0)) throw noSuchValue("deadlineMs", deadlineMs, "Pass milliseconds, such as 120_000.");
+  if (onFailure !== "continue" && onFailure !== "throw")
+    throw noSuchValue("onFailure", onFailure, 'Pass "continue" or "throw".');
   const stuck = new Map<string, Promise<unknown>>();
 
   const attempt = async <T>(call: HostCall<T>): Promise<HostAnswer<T>> => {
@@ -106,6 +113,11 @@ export function createHostCompaction(manager: HostManager, options: HostOptions 
       return { messages: call.messages, report: undefined };
     }
   };
+}
+
+function noSuchValue(name: keyof HostOptions, value: unknown, hint: string): CompactError {
+  const place = `options.${name}`;
+  return new CompactError("InvalidArgument", `${place} cannot be ${String(value)}`, { place, hint });
 }
 
 /** Programs without types pass anything. */

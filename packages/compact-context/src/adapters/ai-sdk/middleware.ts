@@ -1,8 +1,10 @@
-import { createLruMap, requireOptions } from "../../errors.ts";
+import { createLruMap, requireKnown } from "../../errors.ts";
 import {
   createHostPreflight,
   type FailedCall,
   fitHarder,
+  HOST_HINT,
+  HOST_OPTIONS,
   type HostCall,
   type HostManager,
   type HostOptions,
@@ -55,7 +57,7 @@ const MAX_SESSIONS = 256;
 export function compactLanguageModelMiddleware(
   options: LanguageModelMiddlewareOptions,
 ): CompactLanguageModelMiddleware {
-  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
+  requireKnown(options, { ...HOST_OPTIONS, sessionId: true }, HOST_HINT);
   const preflight = createHostPreflight(options.manager, options);
   const made = new WeakMap<object, Made>();
   const reported = createLruMap<unknown>(MAX_SESSIONS);
@@ -163,7 +165,11 @@ export type PrepareStep = <Message>(step: Step<Message>) => Promise<{ messages: 
  * `InsufficientBudget` if what must stay does not fit.
  */
 export function compactPrepareStep(options: PrepareStepOptions): PrepareStep {
-  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
+  requireKnown(
+    options,
+    { ...HOST_OPTIONS, sessionId: true, system: true, tools: true, maxOutputTokens: true },
+    HOST_HINT,
+  );
   const { manager, sessionId, maxOutputTokens } = options;
   const preflight = createHostPreflight(manager, options);
   const tools = toolList(options.tools);
