@@ -82,11 +82,18 @@ export async function unlessOvertaken(write: () => Promise<unknown>): Promise<bo
 
 /** The message of any thrown value, else its code or name. `fetch` gives the reason in `cause` only. */
 export function errorMessage(error: unknown): string {
+  return messageOf(error, MOST_CAUSES);
+}
+
+/** Causes that are told; an error can be its own. */
+const MOST_CAUSES = 2;
+
+function messageOf(error: unknown, causes: number): string {
   try {
     if (!(error instanceof Error)) return String(error);
     const { message, name, code, cause } = error as Error & { readonly code?: unknown };
-    if (cause !== undefined && ["fetch failed", "terminated"].includes(message))
-      return `${message}: ${errorMessage(cause)}`;
+    if (causes > 0 && cause !== undefined && ["fetch failed", "terminated"].includes(message))
+      return `${message}: ${messageOf(cause, causes - 1)}`;
     // The codes of a DOMException are numbers and say less than its name.
     return message || (typeof code === "string" && code) || name;
   } catch {

@@ -142,11 +142,22 @@ export interface PrepareStepOptions extends HostOptions {
   readonly sessionId: string;
   /** The system prompt, for counting: AI SDK 6 does not pass it to `prepareStep`; 7 does. */
   readonly system?: string;
+  /** What 7 calls `system` and passes itself: accepted so that a call's own options can be spread here. */
+  readonly instructions?: unknown;
   /** The tools of the call, for counting their schemas: neither version passes them. */
   readonly tools?: Readonly<Record<string, unknown>> | undefined;
   /** The call's own limit, to reserve room for the answer: neither version passes it. */
   readonly maxOutputTokens?: number | undefined;
 }
+
+const STEP_OPTIONS = {
+  ...HOST_OPTIONS,
+  sessionId: true,
+  system: true,
+  instructions: true,
+  tools: true,
+  maxOutputTokens: true,
+} as const;
 
 /** The fields of `prepareStep`'s argument that are used. */
 export interface Step<Message> {
@@ -165,11 +176,7 @@ export type PrepareStep = <Message>(step: Step<Message>) => Promise<{ messages: 
  * `InsufficientBudget` if what must stay does not fit.
  */
 export function compactPrepareStep(options: PrepareStepOptions): PrepareStep {
-  requireKnown(
-    options,
-    { ...HOST_OPTIONS, sessionId: true, system: true, tools: true, maxOutputTokens: true },
-    HOST_HINT,
-  );
+  requireKnown(options, STEP_OPTIONS, HOST_HINT);
   const { manager, sessionId, maxOutputTokens } = options;
   const preflight = createHostPreflight(manager, options);
   const tools = toolList(options.tools);
