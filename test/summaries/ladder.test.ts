@@ -292,7 +292,7 @@ describe("time", () => {
     expect(await attempts(slow(1500), 1)).toEqual([
       "timeout",
       expect.stringMatching(
-        /^the summarizer slow failed, the built-in summarizer writes instead: slow: timeout/,
+        /^the summarizer slow failed, the built-in summarizer writes instead: timeout/,
       ),
     ]);
     expect(await attempts(slow(10))).toEqual(["accepted"]);

@@ -9,7 +9,7 @@ import type { ListCodec, RequestCount, Summarizer, SummaryStrategy, TextModel } 
 import { type ArchiveReceipt, type CompactionResult, reportOf, unchangedReport } from "./core/report.ts";
 import type { CompactionRequest } from "./core/request.ts";
 import { isProjectInstructions } from "./core/units.ts";
-import { CompactError, refuseUnknown, requireList, requireOptions } from "./errors.ts";
+import { CompactError, requireKnown, requireList, requireOptions } from "./errors.ts";
 import { createSummarizers } from "./summarizers/create-summarizers.ts";
 import { countTokens as countMessages } from "./tokens/count-tokens.ts";
 import { lookUpModel, type ModelOverrides } from "./tokens/models.ts";
@@ -43,8 +43,7 @@ const COUNT_OPTIONS: Readonly<Record<keyof CountListOptions, true>> = {
  */
 export function countTokens(messages: readonly unknown[], options: CountListOptions = {}): RequestCount {
   requireList(messages);
-  requireOptions(options);
-  refuseUnknown(options, COUNT_OPTIONS);
+  requireKnown(options, COUNT_OPTIONS);
   return countMessages(listCodec(messages, options.format).decode(messages), options);
 }
 
@@ -182,8 +181,7 @@ function requestFor(
   options: PlanOptions & Pick<CompactOptions, "strategy" | "instruction" | "signal">,
 ): { readonly request: CompactionRequest; readonly codec: ListCodec } {
   requireList(messages);
-  requireOptions(options, "options", OPTIONS_HINT);
-  refuseUnknown(options, OPTIONS);
+  requireKnown(options, OPTIONS, OPTIONS_HINT);
   requireTokens("maxTokens", options.maxTokens);
   if (options.targetTokens !== undefined) requireTokens("targetTokens", options.targetTokens);
   const { model, encoding, models, strategy, onOverflow } = options;

@@ -23,6 +23,9 @@ it("says why a fetch failed", () => {
   expect(errorMessage(new TypeError("fetch failed", { cause: refused }))).toBe("fetch failed: ECONNREFUSED");
   const closed = new TypeError("terminated", { cause: new Error("other side closed") });
   expect(errorMessage(closed)).toBe("terminated: other side closed");
+  const itself = new TypeError("fetch failed");
+  itself.cause = itself;
+  expect(errorMessage(itself)).toBe("fetch failed: fetch failed: fetch failed");
   expect(errorMessage(new Error("the disk is full", { cause: refused }))).toBe("the disk is full");
   expect([errorMessage(new RangeError()), errorMessage(7)]).toEqual(["RangeError", "7"]);
   expect(errorMessage(new DOMException("", "TimeoutError"))).toBe("TimeoutError");

@@ -82,11 +82,18 @@ export async function unlessOvertaken(write: () => Promise<unknown>): Promise<bo
 
 /** The message of any thrown value, else its code or name. `fetch` gives the reason in `cause` only. */
 export function errorMessage(error: unknown): string {
+  return messageOf(error, MOST_CAUSES);
+}
+
+/** Causes that are told; an error can be its own. */
+const MOST_CAUSES = 2;
+
+function messageOf(error: unknown, causes: number): string {
   try {
     if (!(error instanceof Error)) return String(error);
     const { message, name, code, cause } = error as Error & { readonly code?: unknown };
-    if (cause !== undefined && ["fetch failed", "terminated"].includes(message))
-      return `${message}: ${errorMessage(cause)}`;
+    if (causes > 0 && cause !== undefined && ["fetch failed", "terminated"].includes(message))
+      return `${message}: ${messageOf(cause, causes - 1)}`;
     // The codes of a DOMException are numbers and say less than its name.
     return message || (typeof code === "string" && code) || name;
   } catch {
@@ -207,6 +214,16 @@ export function refuseUnknown(
     place: `${place}.${unknown}`,
     hint: `The ${all} are ${names.join(", ")}.`,
   });
+}
+
+/** Throws `InvalidArgument` unless the value is an object that has none but these options. */
+export function requireKnown<T extends object>(
+  options: T,
+  known: Readonly<Record<keyof NoInfer<T>, true>>,
+  hint: string = OPTIONS_HINT,
+): void {
+  requireOptions(options, "options", hint);
+  refuseUnknown(options, known);
 }
 
 /** `; did you mean …?`: the closest valid name, else the path of the same name elsewhere, else empty. */

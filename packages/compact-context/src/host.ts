@@ -29,6 +29,11 @@ export interface HostOptions {
   readonly repair?: boolean;
 }
 
+/** The names of the options that every adapter with a manager has. */
+export const HOST_OPTIONS = { manager: true, onFailure: true, deadlineMs: true, repair: true } as const;
+/** What to pass where an adapter's options are no object. */
+export const HOST_HINT = "Pass { manager: new CompactManager(), sessionId }.";
+
 /** One list to be sent to the model. */
 export interface HostCall<T> {
   readonly sessionId: string;
@@ -64,8 +69,10 @@ export function createHostCompaction(manager: HostManager, options: HostOptions 
   const hint = "Pass new CompactManager() as the manager.";
   requireOptions(manager, "options.manager", hint);
   requireFunction(manager.preflight, "options.manager.preflight", hint);
-  requireOptions(options);
   const { onFailure = "continue", deadlineMs = DEADLINE_MS, repair } = options;
+  if (!(deadlineMs > 0)) throw noSuchValue("deadlineMs", deadlineMs, "Pass milliseconds, such as 120_000.");
+  if (onFailure !== "continue" && onFailure !== "throw")
+    throw noSuchValue("onFailure", onFailure, 'Pass "continue" or "throw".');
   const stuck = new Map<string, Promise<unknown>>();
 
   const attempt = async <T>(call: HostCall<T>): Promise<HostAnswer<T>> => {
@@ -106,6 +113,11 @@ export function createHostCompaction(manager: HostManager, options: HostOptions 
       return { messages: call.messages, report: undefined };
     }
   };
+}
+
+function noSuchValue(name: keyof HostOptions, value: unknown, hint: string): CompactError {
+  const place = `options.${name}`;
+  return new CompactError("InvalidArgument", `${place} cannot be ${String(value)}`, { place, hint });
 }
 
 /** Programs without types pass anything. */
@@ -190,6 +202,8 @@ export interface FailedCall<T> extends HostCall<T> {
 const HARDER = 0.5;
 /** or at this share of the limit reported by the provider. */
 const SHARE_OF_LIMIT = 0.9;
+/** A refusal teaches at most this multiple of our count: what it says of hidden tokens would leave no room. */
+const MOST_LEARNED = 1.5;
 
 /**
  * The list, compacted harder, for a request that the provider rejected as too long. Throws the provider's own
@@ -203,10 +217,15 @@ export async function fitHarder<T>(
   const said = tooLong(error);
   if (said === undefined) throw error;
   const note = "the provider found the request too long";
-  manager.warn(sessionId, "too_long", `${note}; it is compacted harder and sent once more`);
-  const counted = manager.getState(sessionId).totalTokens || (said.input ?? 0);
-  const targetTokens = harderTarget(said, counted, request.maxOutputTokens);
-  const asked = { ...request, targetTokens, note };
+  const { totalTokens, maxContextTokens } = manager.getState(sessionId);
+  const { limit = maxContextTokens, input = totalTokens } = said;
+  const smaller =
+    limit < maxContextTokens ? ` (its limit is ${limit} tokens: set maxContextTokens to ${limit})` : "";
+  manager.warn(sessionId, "too_long", `${note}${smaller}; it is compacted harder and sent once more`);
+  const targetTokens = harderTarget(said, totalTokens || input, request.maxOutputTokens);
+  // A report above the window would be ignored, as a sum over several requests.
+  const usage = { input_tokens: Math.min(input, maxContextTokens, Math.floor(totalTokens * MOST_LEARNED)) };
+  const asked = { ...request, targetTokens, note, usage };
   const shorter = await preflight({ sessionId, messages, request: asked, force: true }).catch(() => sent);
   const same = shorter.length === sent.length && shorter.every((entry, index) => entry === sent[index]);
   if (same) throw error;

@@ -119,6 +119,7 @@ describe("reading records", () => {
     expect(error.message).toContain("tale.txt");
     expect(error.hint).toContain("claude-code");
     expect((await failure("")).code).toBe("UnknownFormat");
+    expect((await failure("[]\n")).message).toContain("holds an empty list");
     const pi = await failure(lines(HEADER, said("one")), { name: "a.jsonl", format: "anthropic" });
     expect(pi.message).toBe("a.jsonl is a pi file, not anthropic");
     expect((await failure("{}", { format: "nonsense" as never })).code).toBe("UnknownFormat");

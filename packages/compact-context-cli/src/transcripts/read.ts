@@ -201,6 +201,10 @@ async function readDocument(readers: readonly DocumentFormat[], source: Source):
   const isNamed = source.format !== undefined && typeof value !== "string";
   const reader = recognised ?? (isNamed ? readers.at(-1) : undefined);
   if (reader !== undefined) return reader.read({ value, text }, source.log);
+  if (Array.isArray(value) && value.length === 0) {
+    const again = "Check that the session was saved; export it again if need be.";
+    throw refusal("InvalidTranscript", "holds an empty list", again, source);
+  }
   if (problem === undefined || !/^\s*[[{]/.test(text)) throw unknownFormat(source);
   const hint = "The file may be cut off; export it again, or repair the end by hand.";
   throw refusal("InvalidTranscript", `is no valid JSON: ${problem}`, hint, source);

@@ -8,11 +8,10 @@ const messages = [{ role: "user", content: "hello" }];
 const HINT = "Pass one id for each conversation, such as a UUID.";
 
 /** `sessionId` as a program without types passes it. */
-function optionsOf(onFailure: "throw" | "continue") {
-  const warnings: string[] = [];
+function optionsOf(onFailure: "throw" | "continue", warnings: string[] = []) {
   const ports = { onWarning: (text: string) => void warnings.push(text) };
   const manager = new CompactManager({ model: "gpt-4o", storage: { kind: "memory" } }, ports);
-  return { manager, sessionId: 7 as never, onFailure, warnings };
+  return { manager, sessionId: 7 as never, onFailure };
 }
 
 type Options = ReturnType<typeof optionsOf>;
@@ -34,10 +33,11 @@ describe.each<[string, (options: Options) => Promise<unknown>]>([
   });
 
   it("passes lists on where a run is to continue, and says once that nothing is compacted", async () => {
-    const options = optionsOf("continue");
+    const warnings: string[] = [];
+    const options = optionsOf("continue", warnings);
     await call(options);
     await call(options);
-    expect(options.warnings).toEqual([expect.stringMatching(/^nothing is compacted: .* session id/)]);
-    expect(options.warnings[0]).toContain(HINT);
+    expect(warnings).toEqual([expect.stringMatching(/^nothing is compacted: .* session id/)]);
+    expect(warnings[0]).toContain(HINT);
   });
 });

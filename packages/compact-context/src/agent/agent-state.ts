@@ -1,7 +1,7 @@
 import type { CompactConfigInput } from "../config/settings.ts";
 import type { CompactionNotice } from "../core/report.ts";
 import { CompactManager, type ManagerPorts } from "../create-manager.ts";
-import { CompactError, requireOptions } from "../errors.ts";
+import { CompactError, requireKnown, requireOptions } from "../errors.ts";
 import type { MemoryFlushHook } from "../flush/flush.ts";
 import { createHostPreflight, type HostPreflight } from "../host.ts";
 import type { ChannelMemory } from "../memory/channel-memory.ts";
@@ -22,6 +22,31 @@ import { SkillSession } from "./skills.ts";
 import { type AgentLimits, DEFAULT_LIMITS } from "./tool.ts";
 
 const MODEL_HINT = "Pass the model of the agent: { model }.";
+
+const OPTIONS = {
+  model: true,
+  models: true,
+  system: true,
+  tools: true,
+  manager: true,
+  config: true,
+  managerPorts: true,
+  memory: true,
+  channelDir: true,
+  sessionStorage: true,
+  workspaceDir: true,
+  skills: true,
+  subAgents: true,
+  hookFunctions: true,
+  runCommand: true,
+  permissions: true,
+  limits: true,
+  onDiagnostic: true,
+  now: true,
+  clock: true,
+  newId: true,
+  sleep: true,
+} as const;
 
 /** The mutable state of an agent, changed as turns run. */
 export interface AgentState extends SessionParts {
@@ -54,7 +79,7 @@ export async function openState(
   options: AgentOptions,
   check: (state: AgentState) => void = () => undefined,
 ): Promise<AgentState> {
-  requireOptions(options, "options", MODEL_HINT);
+  requireKnown(options, OPTIONS, MODEL_HINT);
   requireOptions(options.model, "options.model", MODEL_HINT);
   const early: Diagnostic[] = [];
   let warn = (diagnostic: Diagnostic): void => void early.push(diagnostic);

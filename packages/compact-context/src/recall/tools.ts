@@ -1,5 +1,12 @@
 import type { RequestedCompaction } from "../core/report.ts";
-import { CompactError, readArgument, requireFunction, requireList, requireOptions } from "../errors.ts";
+import {
+  CompactError,
+  readArgument,
+  requireFunction,
+  requireKnown,
+  requireList,
+  requireOptions,
+} from "../errors.ts";
 import type { Archive, SearchHit } from "../search/archive.ts";
 import { oneLine } from "../summarizers/extractive/text.ts";
 import { o200kBase } from "../tokens/encodings/o200k-base.ts";
@@ -114,7 +121,7 @@ export function recallTools(
   options: RecallToolsOptions = {},
 ): readonly RecallTool[] {
   readArgument("source", SOURCE_HINT, () => requireFunction(source.recall, "source.recall", SOURCE_HINT));
-  requireOptions(options);
+  requireKnown(options, { maxTokens: true, countText: true, compact: true });
   const recall = source.recall(sessionId);
   const place: Place = {
     among: "this conversation",

@@ -197,8 +197,9 @@ async function within<T>({ ms, later, late, queue, grown }: Limit, call: Guarded
   signal?.addEventListener("abort", abort, { once: true });
   if (signal?.aborted === true) abort();
   let left = ms;
+  // Storage that takes pieces answers, however slowly a busy machine makes them.
   grown?.((more) => {
-    left += more;
+    left = Math.max(left, ms) + more;
   });
   let cancel = (): void => undefined;
   const timeUp = new Promise<never>((_resolve, reject) => {

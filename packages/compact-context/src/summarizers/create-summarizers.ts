@@ -60,7 +60,9 @@ function warningOnce(
         if (!told && options.signal?.aborted !== true && !hasCode(error, "Aborted")) {
           told = true;
           const hint = CompactError.isInstance(error) ? ` ${error.hint}` : "";
-          warn(`the summarizer ${name} failed, ${instead}: ${errorMessage(error)}.${hint}`);
+          // Our own errors begin with the name of the model.
+          const why = errorMessage(error).replace(`${name}: `, "");
+          warn(`the summarizer ${name} failed, ${instead}: ${why}.${hint}`);
         }
         throw error;
       }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { countTokens } from "../compact.ts";
 import type { CompactEvent } from "../core/report.ts";
 import { CompactManager } from "../create-manager.ts";
 import type { Json } from "../providers/request.ts";
-import { createWire, type WireOptions } from "./index.ts";
+import { compactFetch, createWire, type WireOptions } from "./index.ts";
 
 const WINDOW = 6_000;
 const words = (name: string, times = 60): string =>
@@ -226,11 +227,73 @@ describe.each(INTERFACES)("calls of $title", ({ url, bodyOf, refusal }) => {
     expect(await again.text()).toContain("prompt is too long");
   });
 
+  it("teach by a refusal's own count, where the server streams no usage and counts more than we do", async () => {
+    const { wire } = setUp();
+    const refused: number[] = [];
+    for (let turns = 0; turns <= 40; turns += 1) {
+      const call = await wire(url, {}, bodyOf(chat(turns)));
+      await call.send(async (body) => {
+        const { tokens } = countTokens([{ role: "user", content: JSON.stringify(listOf(body)) }], {
+          model: "gpt-4o",
+        });
+        const theirs = Math.floor(tokens * 1.4);
+        if (theirs <= WINDOW) return ok();
+        refused.push(turns);
+        return bad(`You requested ${theirs} tokens: the maximum context length is ${WINDOW} tokens`);
+      });
+    }
+    expect(refused).toHaveLength(1);
+  });
+
+  it("that a smaller server refuses say which window to set", async () => {
+    const { wire, events, manager } = setUp();
+    const call = await wire(url, {}, bodyOf(chat(9)));
+    await call.send(async () => bad("prompt is too long: 2400 tokens > 2000 maximum"));
+    await manager.flush();
+    const told = events.find(({ properties }) => properties.code === "too_long");
+    expect(told?.properties.message).toContain("set maxContextTokens to 2000");
+  });
+
   it("are retried with the same bytes", async () => {
     const { wire } = setUp();
     const first = await wire(url, {}, copy(bodyOf(chat(20))));
     const again = await wire(url, {}, copy(bodyOf(chat(20))));
     expect(JSON.stringify(again.body)).toBe(JSON.stringify(first.body));
+  });
+});
+
+describe("a body that is read only once", () => {
+  const text = JSON.stringify(CHAT.bodyOf(chat(20)));
+  const bytes = new TextEncoder().encode(text);
+
+  it.each<[string, NonNullable<RequestInit["body"]>]>([
+    ["a Blob", new Blob([text])],
+    ["a buffer", bytes.buffer],
+    ["a stream", new Blob([text]).stream()],
+    ["bytes", bytes],
+  ])("%s is compacted like a text", async (_, body) => {
+    const sent: unknown[] = [];
+    const send = async (_url: unknown, init?: RequestInit): Promise<Response> => {
+      sent.push(init?.body);
+      return ok();
+    };
+    const fetch = compactFetch({ manager: setUp().manager, fetch: send });
+    await fetch(CHAT.url, { method: "POST", body });
+    expect(sent).toEqual([expect.stringContaining("COMPACT-SUMMARY")]);
+  });
+
+  it("is not touched where it is no call of a model", async () => {
+    const body = new Blob([text]);
+    const sent: unknown[] = [];
+    const fetch = compactFetch({
+      manager: setUp().manager,
+      fetch: async (_url, init) => {
+        sent.push(init?.body);
+        return ok();
+      },
+    });
+    await fetch("https://api.example/v1/files", { method: "POST", body });
+    expect(sent).toEqual([body]);
   });
 });
 

@@ -1,10 +1,12 @@
 import type { CompactByProvider } from "../core/ports.ts";
 import type { CompactionReport } from "../core/report.ts";
 import type { ManualRequest } from "../core/request.ts";
-import { CompactError, createLruMap, errorMessage, hasCode, type LruMap, requireOptions } from "../errors.ts";
+import { CompactError, createLruMap, errorMessage, hasCode, type LruMap, requireKnown } from "../errors.ts";
 import {
   createHostCompaction,
   fitHarder,
+  HOST_HINT,
+  HOST_OPTIONS,
   type HostCompaction,
   type HostManager,
   type HostOptions,
@@ -103,7 +105,11 @@ const MAX_BREAKPOINTS = 4;
 const REFUSALS: ReadonlySet<number> = new Set([400, 413, 422]);
 
 export function createWire(options: WireOptions): Wire {
-  requireOptions(options, "options", "Pass { manager: new CompactManager() }.");
+  requireKnown(
+    options,
+    { ...HOST_OPTIONS, sessionId: true, onUsage: true, fetch: true, onWarning: true },
+    HOST_HINT,
+  );
   const compactions = new WeakMap<HostManager, HostCompaction>();
   const shared: Shared = {
     options,

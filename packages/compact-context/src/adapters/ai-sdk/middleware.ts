@@ -1,8 +1,10 @@
-import { createLruMap, requireOptions } from "../../errors.ts";
+import { createLruMap, requireKnown } from "../../errors.ts";
 import {
   createHostPreflight,
   type FailedCall,
   fitHarder,
+  HOST_HINT,
+  HOST_OPTIONS,
   type HostCall,
   type HostManager,
   type HostOptions,
@@ -55,7 +57,7 @@ const MAX_SESSIONS = 256;
 export function compactLanguageModelMiddleware(
   options: LanguageModelMiddlewareOptions,
 ): CompactLanguageModelMiddleware {
-  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
+  requireKnown(options, { ...HOST_OPTIONS, sessionId: true }, HOST_HINT);
   const preflight = createHostPreflight(options.manager, options);
   const made = new WeakMap<object, Made>();
   const reported = createLruMap<unknown>(MAX_SESSIONS);
@@ -140,11 +142,22 @@ export interface PrepareStepOptions extends HostOptions {
   readonly sessionId: string;
   /** The system prompt, for counting: AI SDK 6 does not pass it to `prepareStep`; 7 does. */
   readonly system?: string;
+  /** What 7 calls `system` and passes itself: accepted so that a call's own options can be spread here. */
+  readonly instructions?: unknown;
   /** The tools of the call, for counting their schemas: neither version passes them. */
   readonly tools?: Readonly<Record<string, unknown>> | undefined;
   /** The call's own limit, to reserve room for the answer: neither version passes it. */
   readonly maxOutputTokens?: number | undefined;
 }
+
+const STEP_OPTIONS = {
+  ...HOST_OPTIONS,
+  sessionId: true,
+  system: true,
+  instructions: true,
+  tools: true,
+  maxOutputTokens: true,
+} as const;
 
 /** The fields of `prepareStep`'s argument that are used. */
 export interface Step<Message> {
@@ -163,7 +176,7 @@ export type PrepareStep = <Message>(step: Step<Message>) => Promise<{ messages: 
  * `InsufficientBudget` if what must stay does not fit.
  */
 export function compactPrepareStep(options: PrepareStepOptions): PrepareStep {
-  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
+  requireKnown(options, STEP_OPTIONS, HOST_HINT);
   const { manager, sessionId, maxOutputTokens } = options;
   const preflight = createHostPreflight(manager, options);
   const tools = toolList(options.tools);

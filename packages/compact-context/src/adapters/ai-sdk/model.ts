@@ -11,7 +11,7 @@ import type {
   TextModelMessage,
   TextModelRequest,
 } from "../../core/ports.ts";
-import { defined, requireOptions } from "../../errors.ts";
+import { defined, requireKnown, requireOptions } from "../../errors.ts";
 import { answerOf, stopOf, wordsIn } from "../../providers/bodies.ts";
 import {
   createTolerantCall,
@@ -52,7 +52,7 @@ export interface AiSdkModelOptions {
  */
 export function modelFromAiSdk(model: AiSdkModel, options: AiSdkModelOptions = {}): AgentModel & TextModel {
   requireOptions(model, "model", "Pass the model of the SDK.");
-  requireOptions(options);
+  requireKnown(options, { window: true, maxOutputTokens: true, callOptions: true, thinking: true });
   const call = createTolerantCall();
   return {
     name: `${model.provider}:${model.modelId}`,

@@ -1,5 +1,5 @@
 import type { TextModel } from "../../core/ports.ts";
-import { defined, requireOptions, requireText } from "../../errors.ts";
+import { defined, requireKnown, requireOptions, requireText } from "../../errors.ts";
 import { TEXT_APIS, textModelOver } from "../../providers/bodies.ts";
 import { compactClient } from "../../wire/fetch.ts";
 
@@ -33,7 +33,7 @@ export function textModelFromAnthropic(
 ): TextModel {
   requireOptions(client, "client", "Pass the SDK's client.");
   requireText(model, "model", "Name the model as the provider does.");
-  requireOptions(options);
+  requireKnown(options, { window: true, parameters: true });
   const { window, parameters } = options;
   return textModelOver(TEXT_APIS.anthropic, {
     name: `anthropic:${model}`,

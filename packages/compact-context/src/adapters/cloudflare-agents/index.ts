@@ -1,6 +1,12 @@
 import { decode } from "../../codecs/formats.ts";
-import { requireOptions } from "../../errors.ts";
-import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
+import { requireKnown } from "../../errors.ts";
+import {
+  createHostPreflight,
+  HOST_HINT,
+  HOST_OPTIONS,
+  type HostManager,
+  type HostOptions,
+} from "../../host.ts";
 import { wordsOf } from "../../providers/request.ts";
 
 export interface CompactionFunctionOptions extends HostOptions {
@@ -30,7 +36,7 @@ interface SessionOverlay {
 export function compactionFunction(
   options: CompactionFunctionOptions,
 ): (messages: readonly SessionMessage[]) => Promise<SessionOverlay | null> {
-  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
+  requireKnown(options, { ...HOST_OPTIONS, sessionId: true }, HOST_HINT);
   const preflight = createHostPreflight(options.manager, options);
   const { sessionId } = options;
   return async (messages) => {

@@ -1,5 +1,11 @@
-import { requireOptions } from "../../errors.ts";
-import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
+import { requireKnown } from "../../errors.ts";
+import {
+  createHostPreflight,
+  HOST_HINT,
+  HOST_OPTIONS,
+  type HostManager,
+  type HostOptions,
+} from "../../host.ts";
 import { createUsageOnce } from "../../providers/bodies.ts";
 import { objectOf, objectsIn, positiveOf, wordsOf } from "../../providers/request.ts";
 
@@ -24,7 +30,7 @@ interface ModelCall {
  * event. Rejects with `InsufficientBudget` if what must stay does not fit.
  */
 export function compactBeforeModel(options: BeforeModelOptions): (call: ModelCall) => Promise<undefined> {
-  requireOptions(options, "options", "Pass { manager: new CompactManager() }.");
+  requireKnown(options, { ...HOST_OPTIONS, sessionId: true }, HOST_HINT);
   const preflight = createHostPreflight(options.manager, options);
   const once = createUsageOnce();
   return async ({ context, request }) => {

@@ -1,5 +1,5 @@
 import type { TextModel } from "../../core/ports.ts";
-import { CompactError, requireOptions } from "../../errors.ts";
+import { CompactError, requireKnown } from "../../errors.ts";
 import { TEXT_APIS, textModelOver } from "../../providers/bodies.ts";
 import { type Endpoint, fetchJson, objectOf, objectsIn, textOf } from "../../providers/request.ts";
 
@@ -27,6 +27,18 @@ export interface UrlTextModelOptions {
   readonly fetch?: typeof globalThis.fetch;
 }
 
+const OPTIONS = {
+  url: true,
+  model: true,
+  api: true,
+  key: true,
+  headers: true,
+  window: true,
+  parameters: true,
+  maxAnswerBytes: true,
+  name: true,
+  fetch: true,
+} as const;
 const PATHS = { chat: "chat/completions", responses: "responses", anthropic: "messages" } as const;
 
 function headersOf(api: keyof typeof PATHS, key: string | undefined): Record<string, string> {
@@ -42,7 +54,7 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
  * followed. Throws `InvalidArgument` for an invalid URL or key.
  */
 export function textModelFromUrl(options: UrlTextModelOptions): TextModel {
-  requireOptions(options, "options", "Pass { url, model }.");
+  requireKnown(options, OPTIONS, "Pass { url, model }.");
   const { url, model, api = "chat", key, window, parameters } = options;
   const base = baseOf(url);
   checkKey(key);

@@ -2,10 +2,12 @@ import { decode } from "../../codecs/formats.ts";
 import { contentHash } from "../../core/message.ts";
 import type { TextModel, TextModelAnswer, TextModelRequest } from "../../core/ports.ts";
 import type { PreflightRequest } from "../../core/request.ts";
-import { CompactError, createLruMap, defined, requireOptions } from "../../errors.ts";
+import { CompactError, createLruMap, defined, requireKnown, requireOptions } from "../../errors.ts";
 import {
   createHostPreflight,
   fitHarder,
+  HOST_HINT,
+  HOST_OPTIONS,
   type HostCall,
   type HostManager,
   type HostOptions,
@@ -63,7 +65,7 @@ export function compactMiddleware(
 ): PersistingMiddleware;
 export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware;
 export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware | PersistingMiddleware {
-  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
+  requireKnown(options, { ...HOST_OPTIONS, sessionId: true, persist: true }, HOST_HINT);
   const preflight = createHostPreflight(options.manager, options);
   const once = createUsageOnce();
   const beside = createLruMap<Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">>(MAX_SESSIONS);
@@ -161,7 +163,7 @@ export function textModelFromLangChain(
 ): TextModel {
   if (typeof model !== "function")
     requireOptions(model, "model", "Pass a chat model, or a function that makes one.");
-  requireOptions(options);
+  requireKnown(options, { window: true, name: true, callOptions: true });
   const make = typeof model === "function" ? model : () => model;
   const sample = make({ maxTokens: 1024 });
   const id = modelName(sample);

@@ -2,7 +2,7 @@ import { decode } from "../../codecs/formats.ts";
 import { type Message, toolCalls } from "../../core/message.ts";
 import type { StorageDriver, TextModel } from "../../core/ports.ts";
 import type { RunningSummary } from "../../core/report.ts";
-import { CompactError, errorMessage, refuseUnknown, requireFunction, requireOptions } from "../../errors.ts";
+import { CompactError, errorMessage, requireFunction, requireKnown } from "../../errors.ts";
 import type { MemoryFlushHook } from "../../flush/flush.ts";
 import { objectOf } from "../../providers/request.ts";
 import { createRecall } from "../../recall/recall.ts";
@@ -96,8 +96,7 @@ interface SummarizationNodeConstructor {
 export const SummarizationNode: SummarizationNodeConstructor = function summarizationNode(
   options: SummarizationNodeOptions,
 ): SummarizingNode {
-  requireOptions(options, "options", "Pass options such as { model, maxTokens: 4000 }.");
-  refuseUnknown(options, OPTIONS);
+  requireKnown(options, OPTIONS, "Pass options such as { model, maxTokens: 4000 }.");
   const { tokenCounter, memoryFlushHook, onFailure } = options;
   for (const [name, value] of Object.entries({ tokenCounter, memoryFlushHook }))
     if (value !== undefined)
@@ -113,7 +112,7 @@ export const SummarizationNode: SummarizationNodeConstructor = function summariz
     countTokens: tokenCounter,
     format: "langchain",
   });
-  const archive = options.storage && createArchive(options.storage, { redact: createRedactor() });
+  const archive = options.storage && createArchive(options.storage, { redact: createRedactor(), warn });
   const node: Node = { options, compactor, archive, warn, strict: onFailure === "throw" };
   const runnable = createRunnable(options.name ?? "summarization", (state, config) =>
     summarizeState(state, config, node),
@@ -298,19 +297,30 @@ export interface RecallNodeOptions extends RecallToolsOptions {
   readonly name?: string;
 }
 
+const RECALL_OPTIONS = {
+  source: true,
+  messagesKey: true,
+  sessionId: true,
+  name: true,
+  maxTokens: true,
+  countText: true,
+  compact: true,
+} as const;
+
 /**
  * A tool node that answers the latest message's calls of `compact_search` and `compact_expand`; calls of
  * other tools are left to their own nodes. One node serves all threads.
  */
 export function createRecallNode(options: RecallNodeOptions): RunnableNode {
-  const { source, messagesKey = "messages", name = "recall" } = options;
+  requireKnown(options, RECALL_OPTIONS, "Pass { source }, such as a SummarizationNode with a storage.");
+  const { source, messagesKey = "messages", name = "recall", sessionId, ...limits } = options;
   return createRunnable(name, async (state, config) => {
     const messages = objectOf(state)[messagesKey];
     const newest = Array.isArray(messages) ? decode(messages.slice(-1), "langchain") : [];
     const tools = recallTools(
       source,
-      namedSession(options, config, "nobody says whose messages are recalled"),
-      options,
+      namedSession({ sessionId }, config, "nobody says whose messages are recalled"),
+      limits,
     );
     const answers = await Promise.all(
       newest.flatMap(toolCalls).map(async (call) => {

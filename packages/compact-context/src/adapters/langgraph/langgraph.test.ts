@@ -256,6 +256,19 @@ describe("SummarizationNode", () => {
     expect(JSON.stringify(answered.messages)).toContain("ask 0");
   });
 
+  it("tells what its archive warns of: the search goes on without the index that cannot be stored", async () => {
+    const driver = createMemoryDriver();
+    let isFull = false;
+    const put: StorageDriver["put"] = (...value) => (isFull ? fullDisk() : driver).put(...value);
+    const warnings: string[] = [];
+    const onWarning = (text: string): void => void warnings.push(text);
+    const node = SummarizationNode({ ...LIMITS, storage: { ...driver, put }, onWarning });
+    await node.invoke<State>({ messages: history() }, IN_THREAD);
+    isFull = true;
+    expect(await node.recall("t").search('"ask 0"')).not.toEqual([]);
+    expect(warnings).toEqual([expect.stringContaining("disk full")]);
+  });
+
   it("asks who is speaking where an archive or recall needs to know", async () => {
     const node = SummarizationNode({ ...LIMITS, storage: createMemoryDriver() });
     await expect(node.invoke({ messages: history() })).rejects.toMatchObject({ place: "options.sessionId" });

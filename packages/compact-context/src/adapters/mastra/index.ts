@@ -1,5 +1,11 @@
-import { CompactError, requireOptions } from "../../errors.ts";
-import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
+import { CompactError, requireKnown } from "../../errors.ts";
+import {
+  createHostPreflight,
+  HOST_HINT,
+  HOST_OPTIONS,
+  type HostManager,
+  type HostOptions,
+} from "../../host.ts";
 import { type Json, objectOf } from "../../providers/request.ts";
 import { inParts, toolList } from "../ai-sdk/middleware.ts";
 
@@ -34,7 +40,7 @@ export interface CompactProcessor {
  * changes made there would be stored. Rejects with `InsufficientBudget` if what must stay does not fit.
  */
 export function compactProcessor(options: MastraProcessorOptions): CompactProcessor {
-  requireOptions(options, "options", "Pass { manager: new CompactManager() }.");
+  requireKnown(options, { ...HOST_OPTIONS, sessionId: true }, HOST_HINT);
   const preflight = createHostPreflight(options.manager, options);
   return {
     id: "compact",

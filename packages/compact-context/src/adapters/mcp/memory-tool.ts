@@ -1,4 +1,4 @@
-import { requireOptions } from "../../errors.ts";
+import { requireKnown } from "../../errors.ts";
 import type { MemorySource } from "../../memory/candidates.ts";
 import { recallRelevantMemory } from "../../memory/recall.ts";
 import { MEMORY_TOOL, safely, textIn } from "../../recall/arguments.ts";
@@ -20,6 +20,16 @@ export interface MemoryToolOptions {
   warn?(text: string): void;
 }
 
+const OPTIONS = {
+  channelDir: true,
+  workspaceDir: true,
+  user: true,
+  redact: true,
+  maxTokens: true,
+  now: true,
+  warn: true,
+} as const;
+
 const SOURCES: readonly MemorySource[] = [
   "channel-session",
   "channel-memory",
@@ -30,7 +40,7 @@ const LOGS: readonly MemorySource[] = ["channel-log", "channel-context"];
 
 /** A tool that answers a question from the memory files of a channel and its workspace. */
 export function memoryTool(options: MemoryToolOptions): RecallTool {
-  requireOptions(options, "options", "Pass { channelDir }.");
+  requireKnown(options, OPTIONS, "Pass { channelDir, workspaceDir, redact }.");
   const { channelDir, workspaceDir, user, redact, maxTokens = RECALL_TOKENS, now, warn } = options;
   return {
     name: MEMORY_TOOL,

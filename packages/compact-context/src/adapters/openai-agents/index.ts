@@ -1,7 +1,13 @@
 import type { CompactEvent, Exporter, HostSpan, Place } from "../../core/report.ts";
 import type { PreflightRequest } from "../../core/request.ts";
-import { CompactError, createKeyedMutex, createLruMap, requireOptions } from "../../errors.ts";
-import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
+import { CompactError, createKeyedMutex, createLruMap, requireKnown, requireOptions } from "../../errors.ts";
+import {
+  createHostPreflight,
+  HOST_HINT,
+  HOST_OPTIONS,
+  type HostManager,
+  type HostOptions,
+} from "../../host.ts";
 import { objectOf, positiveOf } from "../../providers/request.ts";
 
 // The parts of the OpenAI Agents SDK that are used are typed structurally: the SDK is never imported.
@@ -62,7 +68,11 @@ const WRITES: ReadonlySet<PropertyKey> = new Set([
 export const CompactSession: CompactSessionConstructor = function compactSession<Store extends SessionLike>(
   options: CompactSessionOptions<Store>,
 ): CompactingSession<Store> {
-  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
+  requireKnown(
+    options,
+    { ...HOST_OPTIONS, underlyingSession: true, sessionId: true, request: true },
+    HOST_HINT,
+  );
   const store = options.underlyingSession;
   requireOptions(store, "options.underlyingSession", "Pass the session that keeps the items.");
   refuseForeign(store);
@@ -192,7 +202,7 @@ const MAX_SESSIONS = 256;
  * run's history) stays unchanged. Rejects with `InsufficientBudget` if what must stay does not fit.
  */
 export function compactInputFilter(options: InputFilterOptions): InputFilter {
-  requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
+  requireKnown(options, { ...HOST_OPTIONS, sessionId: true, spans: true }, HOST_HINT);
   const { manager, sessionId, spans } = options;
   const preflight = createHostPreflight(manager, options);
   const warned = createLruMap<true>(MAX_SESSIONS);

@@ -1,5 +1,5 @@
 import type { TextModel } from "../../core/ports.ts";
-import { defined, requireOptions, requireText } from "../../errors.ts";
+import { defined, requireKnown, requireOptions, requireText } from "../../errors.ts";
 import { TEXT_APIS, textModelOver } from "../../providers/bodies.ts";
 import { compactClient } from "../../wire/fetch.ts";
 
@@ -39,7 +39,7 @@ export function textModelFromOpenAi(
 ): TextModel {
   requireOptions(client, "client", "Pass the SDK's client.");
   requireText(model, "model", "Name the model as the provider does.");
-  requireOptions(options);
+  requireKnown(options, { api: true, window: true, parameters: true });
   const { api = "chat", window, parameters } = options;
   return textModelOver(TEXT_APIS[api], {
     name: `openai:${model}`,

@@ -1,5 +1,11 @@
-import { requireOptions } from "../../errors.ts";
-import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
+import { requireKnown } from "../../errors.ts";
+import {
+  createHostPreflight,
+  HOST_HINT,
+  HOST_OPTIONS,
+  type HostManager,
+  type HostOptions,
+} from "../../host.ts";
 import { createUsageOnce } from "../../providers/bodies.ts";
 import { type Json, objectOf, objectsIn, textOf, wordsOf } from "../../providers/request.ts";
 
@@ -39,7 +45,7 @@ export interface OpencodeHooks {
  * with `InsufficientBudget` if what must stay does not fit.
  */
 export function compactPlugin(options: OpencodePluginOptions): () => Promise<OpencodeHooks> {
-  requireOptions(options, "options", "Pass { manager: new CompactManager() }.");
+  requireKnown(options, { ...HOST_OPTIONS }, HOST_HINT);
   const preflight = createHostPreflight(options.manager, options);
   return async () => {
     const once = createUsageOnce();

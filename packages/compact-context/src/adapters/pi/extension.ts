@@ -6,8 +6,8 @@ import type { SummarizeOptions, Summarizer, Summary } from "../../core/ports.ts"
 import type { ManagerState } from "../../core/report.ts";
 import type { PreflightRequest } from "../../core/request.ts";
 import { CompactManager } from "../../create-manager.ts";
-import { errorMessage } from "../../errors.ts";
-import { createHostPreflight, type HostOptions, type HostPreflight } from "../../host.ts";
+import { errorMessage, requireKnown } from "../../errors.ts";
+import { createHostPreflight, HOST_OPTIONS, type HostOptions, type HostPreflight } from "../../host.ts";
 import type { ChannelMemory } from "../../memory/index.ts";
 import { createUsageOnce } from "../../providers/bodies.ts";
 import { objectOf } from "../../providers/request.ts";
@@ -61,6 +61,16 @@ export interface PiExtensionOptions extends HostOptions {
   readonly workspaceDir?: string;
 }
 
+const OPTIONS = {
+  ...HOST_OPTIONS,
+  config: true,
+  summarizer: true,
+  recallTools: true,
+  memory: true,
+  channelDir: true,
+  workspaceDir: true,
+} as const;
+
 /** Registers a handler; what it throws becomes a notice. */
 type On = <Event>(event: string, handle: (event: Event, context: PiContext) => unknown) => void;
 
@@ -70,6 +80,7 @@ type On = <Event>(event: string, handle: (event: Event, context: PiContext) => u
  * [query]`. Handlers never throw: a failure becomes a notice, and the request continues unchanged.
  */
 export function compactExtension(options: PiExtensionOptions = {}): (pi: PiExtensionApi) => void {
+  requireKnown(options, OPTIONS);
   return (pi) => {
     const requests = createRequests(pi, options);
     const on: On = (name, handle) =>

@@ -1,5 +1,5 @@
 import type { TextModel, TextModelAnswer, TextModelMessage, TextModelRequest } from "../../core/ports.ts";
-import { defined, requireOptions } from "../../errors.ts";
+import { defined, requireKnown, requireOptions } from "../../errors.ts";
 import { answerOf, spokenBy, stopOf, systemIn, wordsIn } from "../../providers/bodies.ts";
 import { createTolerantCall, type Json, objectOf, textOf } from "../../providers/request.ts";
 
@@ -28,7 +28,7 @@ export interface PiTextModelOptions {
  */
 export function textModelFromPi(model: PiModel, options: PiTextModelOptions): TextModel {
   requireOptions(model, "model", "Pass one of pi's models.");
-  requireOptions(options, "options", "Pass { complete } of pi-ai.");
+  requireKnown(options, { complete: true, apiKey: true, callOptions: true }, "Pass { complete } of pi-ai.");
   const complete = options.complete as (
     model: PiModel,
     context: object,

@@ -1,5 +1,5 @@
 import type { CompactEvent, CompactEventName, Exporter } from "../../core/report.ts";
-import { createLruMap, requireOptions } from "../../errors.ts";
+import { createLruMap, requireKnown } from "../../errors.ts";
 import { notBefore, roundStep } from "../tracer.ts";
 import { collectorUrl, type Post, type PostOptions, postByFetch } from "./http-post.ts";
 
@@ -28,7 +28,7 @@ const MAX_TRACES = 1000;
  * failures in a row, sending pauses for half a minute. Throws `InvalidConfig` for a disallowed URL.
  */
 export function createAriadneExporter(options: AriadneOptions = {}): Exporter {
-  requireOptions(options);
+  requireKnown(options, { url: true, timeoutMs: true, fetch: true, newId: true, now: true });
   const now = options.now ?? (() => performance.now());
   const newId = options.newId ?? (() => crypto.randomUUID());
   const post = createPost({

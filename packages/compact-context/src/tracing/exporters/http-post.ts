@@ -1,6 +1,6 @@
 import { eventLine } from "../../archive/store.ts";
 import type { CompactEvent, Exporter } from "../../core/report.ts";
-import { CompactError, escapeControl, requireOptions } from "../../errors.ts";
+import { CompactError, escapeControl, requireKnown } from "../../errors.ts";
 
 // HTTP requests to a collector: which URLs are allowed, and one request at a time.
 
@@ -85,7 +85,7 @@ const MAX_VALUE = 120;
 export function createConsoleExporter(
   options: { readonly write?: (line: string) => void; readonly terminal?: boolean } = {},
 ): Exporter {
-  requireOptions(options);
+  requireKnown(options, { write: true, terminal: true });
   const { write = (line) => console.error(line), terminal = isTerminal() } = options;
   return {
     export(event) {

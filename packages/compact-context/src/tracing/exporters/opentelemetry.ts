@@ -1,5 +1,5 @@
 import type { CompactEvent, Exporter, Place } from "../../core/report.ts";
-import { createLruMap, requireOptions } from "../../errors.ts";
+import { createLruMap, requireKnown } from "../../errors.ts";
 import { notBefore, roundStep } from "../tracer.ts";
 import {
   attemptsIn,
@@ -33,7 +33,7 @@ const SCOPE = "compact-context";
  * that was current when it happened, and as metrics. The exporter sends nothing itself; the SDK does.
  */
 export function createOpenTelemetryExporter(options: OpenTelemetryOptions = {}): Exporter {
-  requireOptions(options);
+  requireKnown(options, { api: true, payload: true });
   let api = options.api;
   const loaded = api === undefined ? loadApi() : Promise.resolve(api);
   loaded.then(
