@@ -178,7 +178,8 @@ const PHRASE =
   /[\p{L}\d][\p{L}\d'!?.-]{0,40}(?: [\p{L}\d][\p{L}\d'!?.-]{0,40}){1,7}(?=[ \t]{0,8}(?:\r?\n|$))/uy;
 const SETTING = /(?:^|\n)(?:export )?(?!this\.|self\.|\w\.)[\w.]*$/;
 /** The name of an AWS secret, or of a checksum of one. */
-const RESOURCE = /(?:sum|hash(?:ed)?|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
+const RESOURCE =
+  /(?:sum|hash(?:ed)?|digest|fingerprint)(?:[/_.-]| of (?:the |an? )?)$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
 const NAME_END = /[\w-]*$/;
 const LONGEST_QUOTED = 4096;
 const JUDGED = 500;
@@ -441,7 +442,11 @@ function isHinted(value: string, before: string): boolean {
   const hinted = HINTED.exec(before);
   if (hinted === null) return false;
   const lead = before.slice(0, hinted.index);
-  if (/\b(?:cache(?: \w+){0,3}|gpg|pgp|build|lock|object|row|public|partition|crash\w+)[ \t]$/i.test(lead))
+  if (
+    /\b(?:cache(?: \w+){0,3}|(?:hash|checksum|digest) of(?: the| an?)?|gpg|pgp|build|lock|object|row|public|partition|crash\w+)[ \t]$/i.test(
+      lead,
+    )
+  )
     return false;
   const name = (IDENTIFIER.exec(lead)?.[0] ?? "") + hinted[0];
   return isHintedAt(value, name.replace(/["'\x60\]* \t=:：>?{\\]+$/, ""));

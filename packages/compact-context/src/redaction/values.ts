@@ -8,7 +8,7 @@ const LABELS =
 
 /** Any spelling of the word for a password; also compound names such as `client_secret`. */
 const NAMED_ITSELF = new RegExp(
-  `^(?:${PASSWORD_WORDS}|[a-z]+(?:[_-][a-z\\d]+)*[_-](?:password|passwd|pwd)|[a-z]+(?:[_-][a-z]+)*[_-](?:secret|token|creds|credentials)(?:-[a-z\\d]{5})?)$`,
+  `^(?:${PASSWORD_WORDS}|[a-z]+(?:[_-][a-z\\d]+)*[_-](?:password|passwd|pwd)|[a-z]+(?:[_-][a-z]+)*[_-](?:secret|token|key|creds|credentials)(?:-[a-z\\d]{5})?)$`,
   "i",
 );
 
@@ -21,7 +21,7 @@ function isLabel(value: string): boolean {
 
 /** Words before the name of a secret that make it an action, a rule, a label or a message. */
 const ACTION =
-  /^(?:[a-z]*[/.])?(?:un|re)?(?:set|get|reset|update|change|forgot|forget|confirm(?=.*[a-z]ed)|show|hide|hash|encrypt|decrypt|store(?=_?client)|save|validate|verify|check|require|enable|disable|generate|create|allow|is|has|can|should|not|non|no|use|invalid|missing|expired|incorrect|mismatched|unknown|weak|enter|toggle|remove|delete|send|request|revoke|forgotten|too|sign|log)(?:[_.-]|(?<=[a-z])(?=[A-Z]))|(?:[a-z]|_)(?:Chang|Updat|Copi|Reset|Encrypt|Hash|Expos|Revok|Expir)(?:ed)?(?=[A-Z_]|$)/;
+  /^(?:[a-z]*[/.])?(?:un|re)?(?:set|get|reset|update|change|forgot|forget|confirm(?=.*[a-z]ed)|show|hide|hash|encrypt|decrypt|store(?=_?client)|save|validate|verify|check|require|enable|disable|generate|create|allow|is|has|can|should|not|non|no|use|invalid|missing|expired|incorrect|mismatched|unknown|weak|enter|toggle|remove|delete|send|request|revoke|forgotten|too)(?:[_.-]|(?<=[a-z])(?=[A-Z]))|(?:[a-z]|_)(?:Chang|Updat|Copi|Reset|Encrypt|Hash|Expos|Revok|Expir)(?:ed)?(?=[A-Z_]|$)/;
 
 /** True for a rule, a label or a message: `update_password: on_create`, `INVALID_TOKEN: "…"`, `newPassword: "newPassword"`. */
 export function isOfAction(value: string, name: string): boolean {
@@ -151,7 +151,7 @@ function isSentence(value: string, isSecret: boolean): boolean {
 /** The names in specification 001, and common weak passwords. */
 const SPECIFIED = /^(?:password|passwd|pwd|api[ _-]?key)$/i;
 const WEAK =
-  /^(?!(?:\w+-)?your-|.*-here$)(?:change[_-]?me|root|toor|admin|guest|letmein|qwerty|welcome|hunter|secret|sesame|dragon|monkey|master|abc|test|[a-z]{2,12}(?:-[a-z]{2,12}){2,6})\d{0,8}!?$/i;
+  /^(?!(?:\w+-)?your-|my-|.*-here$)(?:change[_-]?me|root|toor|admin|guest|letmein|qwerty|welcome|hunter|secret|sesame|dragon|monkey|master|abc|test|[a-z]{2,12}(?:-[a-z]{2,12}){2,6})\d{0,8}!?$/i;
 
 /** True if an unquoted value is a secret: not an expression, a type, a count or the sentence's next word. */
 export function isBareSecret(value: string, context: ValueContext): boolean {
@@ -319,7 +319,7 @@ function isPairOfWords(value: string, { name, ownLine, joint }: ValueContext): b
 /** True for a variable named after its content, such as `token: previousToken2`. */
 function isVariable(value: string, context: ValueContext): boolean {
   const { joint, name } = context;
-  if (/^[A-Z_]+$/.test(value) && !isPasswordName(name) && isWords(value)) return true;
+  if (/^[A-Z_]+$/.test(value) && (joint === "flag" || !isPasswordName(name)) && isWords(value)) return true;
   // Words in camel case; a hyphen with a digit excludes a variable name.
   const isTyped = joint === "=" || (joint === "flag" && /\d/.test(value) && !NAMES_A_SECRET.test(value));
   return (
