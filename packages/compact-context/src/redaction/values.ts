@@ -243,7 +243,7 @@ export function isExpression(value: string): boolean {
     return true;
   // An assertion of TypeScript, a type of Kotlin, the last index of a list, a keyword of minified code
   if (
-    /^[a-z]+(?:[A-Z][a-z]+)+!$|^[A-Z]\w*[a-z][A-Z]\w*\?$|\.length-\d$|^(?:return|case|typeof|void|throw)\b./.test(
+    /^[a-z]+(?:[A-Z][a-z]+)+!$|^[A-Z]\w*[a-z][A-Z]\w*\?$|\.length-\d$|^[a-z]\w?\.[a-z]+[-+]\d$|^(?:return|case|typeof|void|throw)\b./.test(
       value,
     )
   )
