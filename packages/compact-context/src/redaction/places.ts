@@ -24,7 +24,7 @@ const QUOTE = raw`["']?`;
 const command = (names: string, option: string): string =>
   raw`\b(?:${names})\b(?:[^\n|;&\\]|\\[^]){0,200}?(?<=\s)(?:${option})${QUOTE}`;
 const LETTER = raw`[\w\u00c0-\u024f\u0400-\u04ff'’]`;
-const TOKENS = raw`\b(?:api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|clé|schlüssel|chiave|chave)(?<!\/\w{1,9})`;
+const TOKENS = raw`\b(?:api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|clé|schlüssel|chiave|chave)(?<!\/\w{1,9}|(?:hash|digest|checksum) of (?:the )?\w{1,9})`;
 /** A one-time code; groups of four digits are separated by one space or dash. */
 const CODE = raw`(?:\d{3}[\x20\-]?\d{3}|\d{4}[\x20\-]\d{4}|\d{2}(?:-\d{2}){1,3}|\d{4,8}|[a-z\d]{4,6}(?:-[a-z\d]{4,6}){1,5})(?![\w\-])`;
 const CODES = raw`${CODE}(?:,[ \t]?${CODE}){0,15}#?`;
@@ -51,6 +51,7 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   isHook: (value) => !/(.)\1{5}|your|example|[${]/i.test(value),
   // A password equal to the user name is a public default.
   isNoUser: (value, before) => isFilledIn(value) && !before.endsWith(`/${value}:`),
+  isKeyword: (value) => isGivenWord(value, "") || /^\d{6,}$/.test(value),
   hasDigit: (value) => /\d/.test(value),
   // In a template, braces enclose a variable.
   isBraced: (value) => isFilledIn(value.slice(1, -1)) && !/^\{[\w.]+(?:![ars])?\}$/.test(value),
@@ -84,6 +85,7 @@ const TABLE = raw`
 == url-password isNoUser
 :\/\/[^\s:@/?#'"<>]{0,128}:~>[^\s/'"<>]{1,256}~>(?=@)~>://
 \b[\w.-]{1,64}:~>[^\s@:/'"\x60]{3,128}~>(?=@tcp\()~>@tcp(
+%3A%2F%2F[^\s%]{0,128}%3A~>(?:(?!%40|%2F)[^\s'"<>]){1,256}~>(?=%40)~>%3A%2F%2F
 // URLs that lost the colon before their slashes
 \b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|rediss?|amqps?)\/\/[^\s:@/]{1,64}:~>[^\s@/'"<>]{3,128}~>(?=@)
 jdbc:oracle:\w{2,5}:[^/\s]{1,64}\/~>[^@\s]{1,128}~>(?=@)~>jdbc:oracle
@@ -116,7 +118,7 @@ ${command(raw`ldap\w{3,10}`, "-w[ =]?")}~>${WORD}
 ${command("openssl", "-(?:k|K) |-pass(?:in|out)? pass:")}~>${WORD}
 ${command("smbclient|rpcclient|net|wmic|winexe", raw`(?:-U|--user)[ =]["']?[^\s%'"]{1,64}%`)}~>${WORD}
 ${command(raw`net use|cmdkey|xfreerdp|runas|signtool(?:\.exe)?|schtasks`, raw`\/r?p(?:ass)?[\x20:]|\/user:\S{1,64} `)}~>${WORD}
-${command("htpasswd", raw`-(?:\w{0,6}b\w{0,6} \S{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0,6}) \S{1,64} `)}~>${WORD}
+${command("htpasswd", raw`-(?:\w{0,6}b\w{0,6}(?: -\w{1,6}){0,3} \S{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0,6}) \S{1,64} `)}~>${WORD}
 \bnet use (?:[a-z*]:? )?\\\\\S{1,80} ~>${WORD}~>(?= \/user)
 == command-line always
 (?<=\s)--(?:[a-z]{2,8}-)?pin(?:=| )~>\d{4,8}~>(?![\w.])~>-pin
@@ -124,8 +126,8 @@ ${command("htpasswd", raw`-(?:\w{0,6}b\w{0,6} \S{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0
 == command-line isGivenWord
 \b(?:net user \S{1,64}|rabbitmqctl \w{3,16}_(?:user|password) \S{1,64}|(?:openssl passwd|mkpasswd)(?: -\S{1,12}){0,3}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?~>${WORD}
 == command-line isFilledIn
-${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOTE}[^\s:'"]{1,128}:~>[^\s'"<>]{1,256}~>~>:
-\b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?~>(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}~>(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup|kinit))~>|
+${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOTE}[^\s:'"]{1,128}:~>(?!\/\/)[^\s'"<>]{1,256}~>~>:
+\b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?(?:[\w.-]{1,32}:(?=[^|\n]{3,256}\|[^|\n]{0,40}chpasswd))?~>(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}~>(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup|kinit))~>|
 \b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)~>[^\s'"]{3,128}?~>(?=@[\w/.:-]{1,80}|['"\s]|$)
 \b(?:send|sendline)[ \t(]{1,3}["']~>[^"'\s\\]{4,128}~>(?=\\[rn])
 == call isFilledIn
@@ -154,17 +156,18 @@ app[ _-]?pass(?:word|wd)?[ \t]{0,3}[:=][ \t]{0,3}~>[a-z]{4}(?:[\x20][a-z]{4}){3}
 == sql isFilledIn
 \b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'~>(?:[^'\n]|''){3,256}~>(?=')
 == credentials-file isFilledIn
-(?:^|\n)(?:[a-z0-9.-]{1,80}|\*):(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:~>(?:[^\s:\\]|\\.){3,128}~>(?=\r?\n|$)~>:
+(?:^|[\n"'])(?:[a-z0-9.-]{1,80}|\*):(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:~>(?:[^\s:\\"']|\\.){3,128}~>(?=["']|\r?\n|$| (?:<-|#|>))~>:
 == credentials-file always
 // BitLocker recovery keys; storage keys listed by Azure
 ~>(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])~>~>-
+\bA[KS]IA[A-Z\d]{16}["']?(?: |[ \t]?[:,|][ \t]?)["']?~>[A-Za-z\d/+]{40}~>(?![\w/+])
 \bkey[12] (?:FULL|READ)[ \t]{1,16}~>[A-Za-z0-9+/]{40,88}={0,2}
 == credentials-file isCookie
 // Cookie files of curl and browsers
 \t(?:TRUE|FALSE)\t\S{1,80}\t(?:TRUE|FALSE)\t\d{1,12}\t[\w.-]{1,64}\t~>\S{8,4096}
-== device isGivenWord
+== device isKeyword
 // Routers and switches: a keyword, optionally the encryption type number, then the secret.
-\b(?:enable (?:secret|password)|username \S{1,64} (?:privilege \d{1,2} )?(?:secret|password)|insecure-password|(?:ip nhrp|standby \d{1,3}|vrrp \d{1,3}) authentication(?: text| md5 key-string)?|message-digest-key \d{1,3} md5|(?:tacacs|radius)-server (?:host \S{1,64} )?key|neighbor \S{1,64} password|ppp (?:chap|pap) (?:password|sent-username \S{1,64} password)|isakmp key|key-string|pre-shared-key(?: ascii-text)?|authentication-key|(?:plain-text|encrypted)-password(?:-value)?|ntp authentication-key \d{1,5} md5|key(?= [0567] \S)|set-key ascii|password(?= 7 [\dA-F]{6}))(?: \d{1,2})? ["']?~>[^\s"';]{6,128}
+\b(?:enable (?:secret|password)|username \S{1,64} (?:privilege \d{1,2} )?(?:secret|password)|insecure-password|(?:ip nhrp|standby \d{1,3}|vrrp \d{1,3}) authentication(?: text| md5 key-string)?|message-digest-key \d{1,3} md5|(?:tacacs|radius)-server (?:host \S{1,64} )?(?:[a-z-]{4,12} \d{1,5} ){0,4}key|radius key|(?:radius|tacplus)-server \S{1,64} secret|(?:tacacs|radius) server \S{1,64}\r?\n(?: [^\n]{1,120}\n){0,4}? key|neighbor \S{1,64} password|ppp (?:chap|pap) (?:password|sent-username \S{1,64} password)|isakmp key|key-string|pre-shared-key(?: ascii-text)?|authentication-key|(?:plain-text|encrypted)-password(?:-value)?|ntp authentication-key \d{1,5} md5|key(?= [0567] \S)|set-key ascii|password(?= 7 [\dA-F]{6}))(?: \d{1,2})? ["']?~>[^\s"';]{6,128}
 \b(?:auth (?:md5|sha)|priv (?:aes|des)(?: \d{3})?) ~>[^\s"']{6,128}
 == device isCommunity
 \bsnmp(?:-server)? community "?~>[^\s"]{4,64}~>(?="?[ \t]{0,8}(?:\r?\n|$| r[ow]\b| view\b| authorization\b))
@@ -218,7 +221,7 @@ ${TOKENS}(?!${LETTER}|[\-.])[^\n:=]{0,48}?(?: [\-–—=]|[:：]|,? (?:(?:c['’
 == prose isWordGiven
 \b(?:(?:log|sign)(?:ged|ed)?[ \-]?in(?:to)?\b[^\n]{0,40}? as [^\s,]{2,64},?(?: with| and| using)?|${ACCOUNT}(?: and| with| \/|,))(?: the)? (?:password|pass|pw)(?:['’]s| is|:)?(?: just)? ["'\x60]?~>[^\s"'\x60,;]{4,128}~>(?=["'\x60]?(?:[\s,;]|$))
 == prose isToldApart
-(?<!\/\/)\b(?:admin|administrator|root|postgres)[\x60]?[ \t]{0,2}[\/:][ \t]{0,2}[\x60]?~>${SPOKEN}{6,128}~>(?=[\x60]?(?:[\s,;.]|$))
+\b(?:admin|administrator|root|postgres)(?<!\/\/\w{4,13})[\x60]?[ \t]{0,2}[\/:][ \t]{0,2}[\x60]?~>${SPOKEN}{6,128}~>(?=[\x60]?(?:[\s,;.]|$))
 \b(?:wifi|wlan|ssid)\b[^\n]{0,60}?[\s,](?:key|code|pass|schlüssel|clé|clave)(?: is| ist|:)? ["'“]?~>${SPOKEN}{8,63}~>(?=["'”]?(?:[\s,;.]|$))
 == prose isMnemonic
 // The recovery words of a wallet

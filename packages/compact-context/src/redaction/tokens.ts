@@ -351,11 +351,13 @@ function nextStart(text: string, start: number, { shape, prefix }: TokenFormat):
 
 /** A placeholder in a template file: `ghp_replace_me`, `xoxb-your-token`. */
 const SAYS_SO = /(?:^|[-_.])(?:your|replace|insert)[-_]|[-_]here$/i;
+/** `re_export_a_default_1195` */
+const WORDS = /^[A-Za-z]+[_-][A-Za-z]+[_-]/;
 const FEWEST_DIFFERENT = 5;
 
 function isToken(body: string, mark: string, begins: boolean): boolean {
   if (new Set(body.slice(0, 64)).size < FEWEST_DIFFERENT || SAYS_SO.test(body)) return false;
-  if (mark === "#" && !(/\d/.test(body) && /[A-Za-z]/.test(body))) return false;
+  if (mark === "#" && (!/\d/.test(body) || !/[A-Za-z]/.test(body) || WORDS.test(body))) return false;
   return begins || checksumOf(body.slice(0, -CHECK_LENGTH)) === body.slice(-CHECK_LENGTH);
 }
 
