@@ -291,9 +291,7 @@ describe("time", () => {
     expect(new CompactManager().config.summarizer.deadlineSeconds).toBe(10);
     expect(await attempts(slow(1500), 1)).toEqual([
       "timeout",
-      expect.stringMatching(
-        /^the summarizer slow failed, the built-in summarizer writes instead: timeout/,
-      ),
+      expect.stringMatching(/^the summarizer slow failed, the built-in summarizer writes instead: timeout/),
     ]);
     expect(await attempts(slow(10))).toEqual(["accepted"]);
   });
