@@ -13,6 +13,7 @@ import {
   linesOf,
   oneLine,
   parsedJson,
+  quotedCode,
   readable,
   sentences,
   withoutMarks,
@@ -33,7 +34,9 @@ export const WEIGHTS = {
   /** The assistant's last words before the user's next message. */
   closing: 2.6,
   decision: 2.4,
-  /** States a reason or a finding. */
+  /** Says what was wrong, or why. */
+  finding: 2.4,
+  /** States a reason. */
   explained: 1.8,
   remark: 1.2,
   /** "Let me look at …": announces a step, which the step itself shows. */
@@ -66,6 +69,8 @@ const NEWEST = 2;
 
 const EXPLAINS =
   /\b(?:because|root cause|the (?:issue|problem|bug|reason|cause|fix) (?:is|was|here)|turns out|that(?:'s| is) why|since|so that|which means|instead of|rather than|but (?:the|it|this)|fail(?:s|ed|ing)?|found|missing)\b/i;
+const FINDS =
+  /\b(?:root cause|turns out|the (?:real |actual |core |key |underlying )?(?:issue|problem|bug|cause|reason|insight) (?:is|was)\b|found (?:the|it)\b|that(?:['’]s| is) why|this (?:means|explains)\b)/i;
 /** Typed messages up to this many characters form one piece. */
 const WHOLE_MESSAGE = 360;
 /** Maximum characters of a part of a longer one. */
@@ -73,6 +78,8 @@ const MAX_PART = 200;
 const MAX_SENTENCE = 420;
 const MAX_WORDS = 300;
 const MIN_CODE = 24;
+/** Lines of code that are told behind the words which introduce them. */
+const MOST_CODE_LINES = 3;
 const MAX_CODE = 200;
 /** Lines of a result that may be told, and levels of a record. */
 const MAX_FOUND = 40;
@@ -240,15 +247,31 @@ const TOGETHER = 160;
 
 function spokenPieces(text: string, closing: boolean, decisions: readonly Statement[] = []): Piece[] {
   const chosen = decisions.map((decision) => bare(decision.text));
-  const lines = linesOf(text).flatMap(({ text: line, code }) => (code ? [] : [line]));
-  return [...new Set(lines)]
-    .flatMap(paragraphPieces)
+  const lines = new Map<string, string[]>();
+  let below: string[] = [];
+  for (const { text: line, code } of linesOf(text)) {
+    if (code) below.push(line);
+    else {
+      below = [];
+      lines.set(line, below);
+    }
+  }
+  return [...lines]
+    .flatMap(([line, code]) => withCode(paragraphPieces(line), code))
     .filter((part) => /[\p{L}\p{N}]/u.test(part))
     .map((part) => {
       const says = chosen.some((decision) => part.includes(decision)) ? "decision" : kindOfRemark(part);
       const weight = WEIGHTS[says === "remark" && closing ? "closing" : says];
       return { kind: "assistant", text: clipEnd(part, MAX_SENTENCE), weight, decides: says === "decision" };
     });
+}
+
+/** Code that words introduce stands behind them if it is as short as a value or a command. */
+function withCode(parts: readonly string[], code: readonly string[]): readonly string[] {
+  const told = code.map((line) => quotedCode(oneLine(line))).join(" ");
+  const last = parts.at(-1) ?? "";
+  const belongs = last.endsWith(":") && code.length <= MOST_CODE_LINES && told.length <= MAX_CODE;
+  return belongs && told !== "" ? [...parts.slice(0, -1), `${last} ${told}`] : parts;
 }
 
 /** A line of prose in parts of some sentences; an item of a list or a row of a table as one, indented as it was. */
@@ -272,8 +295,9 @@ function bare(text: string): string {
   return oneLine(withoutMarks(text.trim()).replace(BOLD, "$1"));
 }
 
-function kindOfRemark(sentence: string): "narration" | "explained" | "remark" {
+function kindOfRemark(sentence: string): "narration" | "finding" | "explained" | "remark" {
   if (NARRATION.test(sentence)) return "narration";
+  if (FINDS.test(sentence)) return "finding";
   return EXPLAINS.test(sentence) ? "explained" : "remark";
 }
 
@@ -314,6 +338,8 @@ function stepPieces(step: Step, last: Last, scope: Scope): Piece[] {
   });
   if (action.kind === "edit" && tookEffect(outcome)) return [...changed, ...codePieces(step, scope)];
   if (changed.length > 0) return changed;
+  // Of a call that was refused, the answer tells all.
+  if (outcome.state === "unknown" && !tookEffect(outcome)) return [];
   const runs = last.runs.get(keyOf(step)) ?? [];
   return runs.at(-1) === step ? donePieces(step, runs.length, scope) : [];
 }
@@ -385,7 +411,7 @@ function emptiedPieces(step: Step, scope: Scope): Piece[] {
     }));
 }
 
-/** Progress lines of test runners, and diff markers: they say nothing about the work. */
+/** Progress lines of test runners, diff markers and the lines around a search's hits: they say nothing about the work. */
 const PROGRESS =
   /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|\[(?:The command (?:completed|has no)|Command finished|Current working directory|Python interpreter)|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ )/;
 
@@ -417,6 +443,8 @@ function fieldsOf(value: unknown, depth: number): string[] {
 }
 
 const TAG = /<\/?[\w-]{1,60}>/g;
+/** What a host writes below a report. */
+const ABOUT_AGENT = /^(?:agentId: |<usage>|(?:total_tokens|tool_uses|duration_ms): )/;
 
 /** Sentences at the beginning of a report, which say what came of it. */
 const OPENING = 3;
@@ -426,10 +454,10 @@ function reportPieces({ result }: Step): Piece[] {
   return linesOf(result?.text ?? "")
     .filter(({ code }) => !code)
     .flatMap(({ text }) => sentences(text))
-    .filter((sentence) => /\p{L}/u.test(sentence.replace(TAG, "")))
+    .filter((sentence) => /\p{L}/u.test(sentence.replace(TAG, "")) && !ABOUT_AGENT.test(sentence))
     .map((sentence, index) => ({
       kind: "ran",
-      text: clipEnd(bare(sentence), MAX_SENTENCE),
+      text: `agent reported: ${clipEnd(bare(sentence), MAX_SENTENCE)}`,
       weight: index < OPENING ? WEIGHTS.other : WEIGHTS.report,
     }));
 }

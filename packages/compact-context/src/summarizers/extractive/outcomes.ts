@@ -202,9 +202,10 @@ const INSTALLS = /^(?:i|install|add|remove|update|version|--version|-v|--help|-h
 function verifiesBy(command: string): boolean {
   return programsOf(command).some((step) => {
     const [program = "", first = ""] = step.words;
-    if (isLooking(step) || INSTALLS.test(first)) return false;
+    if (isLooking(step) || INSTALLS.test(first) || step.words.includes("--help")) return false;
     const name = program.slice(program.lastIndexOf("/") + 1).slice(0, 100);
-    if (!STARTERS.test(name)) return VERIFYING.test(name) && !/^(?:test|\[)$/.test(name);
+    if (name === "test") return step.text.startsWith("rtk ");
+    if (!STARTERS.test(name)) return VERIFYING.test(name);
     const given = step.words.slice(1).filter((word) => !word.startsWith("/") || /\.\w{1,4}$/.test(word));
     return given.slice(0, 5).some((word) => VERIFYING.test(word.slice(-100)));
   });

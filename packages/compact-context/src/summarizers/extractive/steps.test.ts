@@ -146,6 +146,41 @@ describe("where the repository stands", () => {
     expect(section(fourth, "Repository")).toContain('"Weigh parcels by the gram", pushed');
   });
 
+  it("follows a switch to another branch", async () => {
+    const switched = [...committed, ...bash("git switch main", "Switched to branch 'main'")];
+    expect(section(await summaryOf(switched), "Repository")).toContain("branch main\n");
+    const shown = [...switched, ...bash("git branch --show-current", "scales/small")];
+    expect(section(await summaryOf(shown), "Repository")).toContain("branch scales/small\n");
+  });
+
+  it("reads a commit that prints nothing: its files are committed unless it complained", async () => {
+    const edit = step(
+      "Edit",
+      { file_path: "/repo/src/scale.ts", old_string: "a", new_string: "b" },
+      "The file has been updated.",
+    );
+    const quiet = (result: string): Message[] => [
+      ...committed,
+      ...edit,
+      ...bash('git add -A && git commit -q -m "Weigh letters too"', result),
+    ];
+    const told = section(await summaryOf(quiet("")), "Repository");
+    expect(told).toContain('last commit "Weigh letters too", no push seen since');
+    expect(told).not.toContain("scale.ts");
+    const refused = section(await summaryOf(quiet("nothing to commit, working tree clean")), "Repository");
+    expect(refused).toContain("scale.ts");
+  });
+
+  it("takes no commit and no file of a folder that was made for a try", async () => {
+    const tried = bash(
+      'cd /tmp && mkdir scales && cd scales && git init && echo a > file.txt && git add . && git commit -m "try"',
+      "[main (root-commit) 77aa881] try\n 1 file changed",
+    );
+    const told = await summaryOf([...committed, ...tried]);
+    expect(section(told, "Repository")).toContain("last commit 4f0c2aa");
+    expect(told).not.toContain("file.txt (created)");
+  });
+
   it("tells nothing of a push that failed, and nothing at all where no command showed it", async () => {
     const failed = [
       ...committed,
@@ -153,5 +188,90 @@ describe("where the repository stands", () => {
     ];
     expect(section(await summaryOf(failed), "Repository")).toContain("no push seen since");
     expect(section(await summaryOf(bash("ls", "a.ts")), "Repository")).toBeUndefined();
+  });
+});
+
+describe("the last checks", () => {
+  const passes = "ok  \texample.com/post\t0.4s";
+
+  it("tell the newest choice of tests that passed, and each one that failed", async () => {
+    const told = section(
+      await summaryOf([
+        ...bash("go test ./post -run TestLetter -v", passes),
+        ...bash("go test ./post -run TestRound", "--- FAIL: TestRound (0.0s)\nFAIL\texample.com/post\t0.1s"),
+        ...bash('go test ./post -run "TestParcel|TestCrate"', passes),
+      ]),
+      "Last checks",
+    );
+    expect(told).toContain("TestParcel|TestCrate");
+    expect(told).toContain("-run TestRound");
+    expect(told).not.toContain("TestLetter");
+    expect(told).toContain("passed 1 package\n");
+  });
+
+  it("know checks by other starters, and take no help for one", async () => {
+    const told = section(
+      await summaryOf([
+        ...bash("deno test", "ok | 5 passed | 0 failed (12ms)"),
+        ...bash("rtk test ./weigh.sh", ""),
+        ...bash("golangci-lint run --help", "Usage: golangci-lint run"),
+      ]),
+      "Last checks",
+    );
+    expect(told).toContain("`deno test`: passed ok | 5 passed | 0 failed");
+    expect(told).toContain("weigh.sh`: outcome not recorded");
+    expect(told).not.toContain("--help");
+  });
+});
+
+describe("the story", () => {
+  it("tells a sub-agent's words as its report, not as what was done", async () => {
+    const report =
+      "Delete the old scale.\nThe crane needs no change.\nagentId: a91c (to resume)\n<usage>total_tokens: 9</usage>";
+    const told = await summaryOf(step("Task", { description: "Read the scales", prompt: "Read." }, report));
+    expect(told).toContain("agent reported: Delete the old scale. · The crane needs no change.");
+    expect(told).not.toMatch(/a91c|total_tokens/);
+  });
+
+  it("tells a refused call once, in the words of the refusal", async () => {
+    const refusal =
+      "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nleave the old scale alone";
+    const told = await summaryOf([
+      ...step("Edit", { file_path: "/repo/src/scale.ts", old_string: "a", new_string: "b" }, refusal),
+      ...bash("ls", "scale.ts"),
+    ]);
+    expect(told.split("What happened")[1]).toContain(
+      "User: refused a call, saying: leave the old scale alone",
+    );
+    expect(told).not.toMatch(/Found: The user doesn't want|Did: edited/);
+  });
+
+  it("tells short code behind the words that introduce it", async () => {
+    const words = (code: string): Message => ({
+      id: "w",
+      role: "assistant",
+      parts: [
+        { type: "text", text: `Fixed. The change:\n\n\`\`\`ts\n${code}\n\`\`\`\n\nAll parcels are weighed.` },
+      ],
+    });
+    expect(await summaryOf([words("const MOST_GRAMS = 31_500;")])).toContain(
+      "The change: `const MOST_GRAMS = 31_500;`",
+    );
+    expect(await summaryOf([words("weigh();\n".repeat(9))])).not.toContain("weigh();");
+  });
+
+  it("names the line that an edit added, also among lines that were only aligned anew", async () => {
+    const told = await summaryOf(
+      step(
+        "Edit",
+        {
+          file_path: "/repo/scale.go",
+          old_string: '\tGrams int `json:"grams"`',
+          new_string: `\tGrams   int    \`json:"grams"\`\n\tStation string \`json:"station"\` // ${"where it was weighed ".repeat(5)}`,
+        },
+        "The file has been updated.",
+      ),
+    );
+    expect(told).toMatch(/Changed: .*scale\.go: added "Station string/);
   });
 });
