@@ -507,4 +507,18 @@ describe("more runners", () => {
     });
     expect(cancel("get_order: order_id X1", '{"order_id":"X1"}')).toMatchObject({ state: "unknown" });
   });
+
+  it("takes the words behind a chain of successes for its success", () => {
+    expect(run('bash -n weigh.sh && echo "Syntax OK"', "Syntax OK")).toMatchObject({
+      state: "passed",
+      verifies: true,
+    });
+    expect(run('bash -n weigh.sh; echo "Syntax OK"', "Syntax OK")).toMatchObject({ state: "unknown" });
+    expect(run('make all && echo "built"', "cc -o a a.c")).toMatchObject({ state: "unknown" });
+  });
+
+  it("names the first complaint of a linter that names no failing file", () => {
+    const detail = "scale.go:7:2: declared and not used: gram (typecheck)";
+    expect(run("golangci-lint run", `${detail}\n1 issues:\n* typecheck: 1`).detail).toContain(detail);
+  });
 });

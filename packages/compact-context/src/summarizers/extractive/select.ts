@@ -13,7 +13,7 @@ export interface Item {
   readonly text: string;
   /** Weight of its terms relative to other items. */
   readonly weight: number;
-  /** It states a decision. */
+  /** It states a decision, or answers a question. */
   readonly decides?: boolean;
 }
 

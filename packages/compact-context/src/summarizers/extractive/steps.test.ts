@@ -171,6 +171,26 @@ describe("where the repository stands", () => {
     expect(refused).toContain("scale.ts");
   });
 
+  it("tells a merge that stopped, until it is concluded, and a push that only the status shows", async () => {
+    const stopped = [
+      ...committed,
+      ...bash(
+        "git merge main",
+        "CONFLICT (content): Merge conflict in scale.ts\nAutomatic merge failed; fix conflicts",
+      ),
+    ];
+    expect(section(await summaryOf(stopped), "Repository")).toContain("a merge stopped at conflicts");
+    const concluded = [...stopped, ...bash('git commit -m "Merge main"', "[release/2 5f0c2ab] Merge main")];
+    expect(section(await summaryOf(concluded), "Repository")).not.toContain("a merge stopped");
+    const shown = bash(
+      "git status",
+      "On branch release/2\nYour branch is up to date with 'origin/release/2'.",
+    );
+    expect(section(await summaryOf([...concluded, ...shown]), "Repository")).toContain(
+      '"Merge main", pushed',
+    );
+  });
+
   it("takes no commit and no file of a folder that was made for a try", async () => {
     const tried = bash(
       'cd /tmp && mkdir scales && cd scales && git init && echo a > file.txt && git add . && git commit -m "try"',
@@ -244,6 +264,41 @@ describe("the story", () => {
       "User: refused a call, saying: leave the old scale alone",
     );
     expect(told).not.toMatch(/Found: The user doesn't want|Did: edited/);
+  });
+
+  it("tells no refused call as where it stopped without the one that was made after it", async () => {
+    const refusal = "The user doesn't want to proceed with this tool use.";
+    const refused = step("create_ticket", { title: "Weigh by the gram" }, refusal);
+    const made = step(
+      "create_ticket",
+      { title: `Weigh by the gram ${"and more ".repeat(20)}`, team: "Ulm" },
+      "{}",
+    );
+    for (const maxTokens of [260, 400, 700, 1_500]) {
+      const { text } = await builtinSummarizer.summarize([asked, ...refused, ...made], { maxTokens });
+      const stopped = section(text, "Where it stopped") ?? "";
+      if (stopped.includes("refused")) expect(stopped).toContain("and more");
+    }
+  });
+
+  it("keeps the first words of the answer to a question in little room", async () => {
+    const says = (role: "user" | "assistant", text: string, id: string): Message => ({
+      id,
+      role,
+      parts: [{ type: "text", text }],
+    });
+    const talk = [0, 1, 2, 3, 4, 5].flatMap((at) => [
+      says("user", `Does scale ${at} write to the old ledger?`, `q${at}`),
+      says(
+        "assistant",
+        `No - scale ${at} writes to the ledger:\n\nSo either the crane of Bonn_${at} because of RampError_${at} is slow, or gate_${at}.ts and ramp_${at}.ts disagree.`,
+        `a${at}`,
+      ),
+    ]);
+    const { text } = await builtinSummarizer.summarize([...talk, says("user", "Go home.", "l")], {
+      maxTokens: 420,
+    });
+    for (const at of [0, 1, 2, 3, 4, 5]) expect(text).toContain(`No - scale ${at} writes to the ledger`);
   });
 
   it("tells short code behind the words that introduce it", async () => {

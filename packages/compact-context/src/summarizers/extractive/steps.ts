@@ -238,6 +238,13 @@ const SHOWS_BRANCH = /\bgit\b(?: -C \S+)? (?:branch --show-current|rev-parse --a
 const COMMITTED = /^\[(\S{1,120}) (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.{1,140})/m;
 const PUSH = /\bgit\b(?: -C \S+)? push\b/;
 const COMMIT = /\bgit\b(?: -C \S+)? commit\b/;
+const AHEAD = /^Your branch is ahead of '/m;
+const MERGING = /^(?:CONFLICT |Automatic merge failed|You have unmerged paths|All conflicts fixed but)/m;
+
+function concludes({ command = "" }: Action, { state }: Outcome): boolean {
+  return state !== "failed" && CONCLUDES.test(command);
+}
+
 /** It prints nothing when all went well. */
 const QUIET_COMMIT =
   /\bgit\b(?: -C \S+)? commit\b[^;&|]{0,400} (?:-q|-qm|--quiet)\b|\bcommit -(?:q|qa?m|aqm)\b/;
@@ -257,6 +264,8 @@ export interface Repository {
   readonly pushed: boolean;
   /** Files changed since, those changed last at the end. */
   readonly changed: readonly string[];
+  /** A merge, rebase or pick stopped at conflicts and was not concluded. */
+  readonly merging: boolean;
 }
 
 function branchIn(command: string, printed: string): string | undefined {
@@ -279,6 +288,7 @@ export function readRepository(steps: readonly Step[]): Repository {
   let commit = "";
   let at = -1;
   let pushed = false;
+  let merging = false;
   steps.forEach(({ action, outcome, result }, index) => {
     const { command = "" } = action;
     if (!/\bgit\b/.test(command) || result === undefined || worksElsewhere(command)) return;
@@ -289,6 +299,8 @@ export function readRepository(steps: readonly Step[]): Repository {
       at = index;
       pushed = false;
     }
+    pushed = /^Your branch is up to date with '/m.test(result.text) || (pushed && !AHEAD.test(result.text));
+    merging = made === undefined && !concludes(action, outcome) && (merging || MERGING.test(result.text));
     const arrived = PUSHED.test(result.text) && !NOT_PUSHED.test(result.text);
     if (PUSH.test(command) && outcome.state !== "failed" && arrived) pushed = true;
   });
@@ -296,7 +308,7 @@ export function readRepository(steps: readonly Step[]): Repository {
     .slice(at + 1)
     .filter(({ outcome }) => tookEffect(outcome))
     .flatMap(({ action }) => action.files.filter(({ effect }) => effect !== "read").map(({ path }) => path));
-  return { branch, commit, pushed, changed: [...new Set(since)] };
+  return { branch, commit, pushed, changed: [...new Set(since)], merging };
 }
 
 // ---- task lists
