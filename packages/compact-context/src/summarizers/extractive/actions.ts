@@ -1,6 +1,13 @@
 import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
 import { isObject } from "../../errors.ts";
-import { filesOfSteps, isLookingCommand, isSearch, readSteps, wordsOfCommand } from "./commands.ts";
+import {
+  filesOfSteps,
+  isLookingCommand,
+  isSearch,
+  readSteps,
+  wordsOfCommand,
+  worksElsewhere,
+} from "./commands.ts";
 import { created, edited, type FileChange, type Hunk, readPatch, readSearchBlocks, untold } from "./edits.ts";
 import { clipLine, oneLine, quotedCode } from "./text.ts";
 
@@ -233,7 +240,7 @@ function shellWords(words: readonly unknown[]): string {
 
 function runOf(command: string): Action {
   const steps = readSteps(command);
-  const files = filesOfSteps(steps);
+  const files = worksElsewhere(command) ? [] : filesOfSteps(steps);
   const looks = isLookingCommand(command);
   const reads = looks && files.length > 0 && files.every(({ effect }) => effect === "read");
   const kind = looks && isSearch(steps) ? "search" : reads ? "read" : "run";

@@ -224,6 +224,13 @@ function gitWords(words: readonly string[]): readonly string[] {
   return ["git", ...words.slice(at)];
 }
 
+const TO_TEMPORARY = /(?:^|[;&(\n]\s{0,4})cd (?:\/private)?\/(?:tmp|var\/folders)(?:\/|\s|$)/;
+
+/** True for a script that makes a folder for tries: its files and commits are none of the project's. */
+export function worksElsewhere(command: string): boolean {
+  return TO_TEMPORARY.test(command) && /\b(?:mkdir|git init|mktemp)\b/.test(command);
+}
+
 // ---- files
 
 const READERS = listed("cat head tail less more bat open nl view");

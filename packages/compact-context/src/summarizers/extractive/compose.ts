@@ -49,7 +49,7 @@ export function* composeSummary(reading: Reading, given: ComposeOptions): Steps<
 export function openScene(reading: Reading, options: ComposeOptions): Scene {
   const before = readEarlier(options.previous ?? "");
   const current = currentRequest(reading, before);
-  const earlier = current.request === before.request ? withCurrent(before) : withRequestTold(before);
+  const earlier = current.asking < 0 ? withCurrent(before) : withRequestTold(before);
   // Expands paths that an earlier round shortened.
   const root = before.root === "" ? commonRoot(reading.steps) : before.root;
   return {
@@ -153,14 +153,19 @@ function* writeSummary(scene: Scene): Steps<string> {
   return finish(scene, head, write, selection.taken, items.length > 0 ? NO_ROOM : REPEATED);
 }
 
-/** Removes items from the end until the whole fits, then words; `silence` is used if nothing is left. */
+/**
+ * Removes items from the end until the whole fits, then words; `silence` is used if nothing is left. A later round counts on
+ * the number of requests that are not told: it stands also where nothing else of the story has room.
+ */
 function finish(
-  { reading, options: { maxTokens, countText } }: Scene,
+  scene: Scene,
   head: readonly string[],
   write: () => readonly string[],
   taken: Item[],
   silence: string,
 ): string {
+  const { reading, options } = scene;
+  const { maxTokens, countText } = options;
   const joined = (lines: readonly string[]): string => lines.map(escapeSummaryTags).join("\n");
   const fits = (text: string): boolean => countText(text) <= maxTokens;
   let lines = write();
@@ -169,6 +174,10 @@ function finish(
     lines = write();
   }
   const text = joined(lines);
+  const count = countLines(scene, taken);
+  const counted = joined([...lines, ...count]);
+  const uncounted = head.length > 0 && count.length > 1 && !lines.includes(count[0] ?? "");
+  if (uncounted && fits(counted)) return counted;
   if (lines.length > head.length || !fits(text))
     return fits(text) ? text : clipToTokens(text, maxTokens, countText);
   const silent = joined([...head, silence]);
@@ -293,11 +302,15 @@ export function storyLines(scene: Scene, taken: readonly Item[]): string[] {
       const written = episodeLines(title, inOrder(rest), asked);
       return again && episodes.has(episode - 1) ? written.slice(1) : written;
     });
-  const missing = untoldRequests(scene, taken);
   return [
     ...(foreign.length === 0 ? [] : [`## ${HEADINGS.foreign}`, ...foreign]),
-    ...(lines.length === 0 ? [] : [`## ${HEADINGS.story}`, ...untoldLine(missing), ...lines]),
+    ...(lines.length === 0 ? [] : [...countLines(scene, taken), ...lines]),
   ];
+}
+
+/** The heading of the story, and how many requests it does not tell. */
+function countLines(scene: Scene, taken: readonly Item[]): string[] {
+  return [`## ${HEADINGS.story}`, ...untoldLine(untoldRequests(scene, taken))];
 }
 
 /** How many requests are not told, those of earlier rounds included. */

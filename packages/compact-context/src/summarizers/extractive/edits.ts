@@ -272,13 +272,13 @@ function sideOf(hunks: readonly Hunk[], here: keyof Hunk, there: keyof Hunk, lan
 
 const MARKS_ONLY = /^[\s{}()[\];,]*$/;
 
-/** Indexes of lines that the other side has not as often, indentation aside. */
+/** Indexes of lines that the other side has not as often, white space aside. */
 function onlyIn(lines: readonly string[], others: readonly string[]): Set<number> {
   const left = new Map<string, number>();
-  for (const line of others) left.set(line.trim(), (left.get(line.trim()) ?? 0) + 1);
+  for (const text of others.map(oneLine)) left.set(text, (left.get(text) ?? 0) + 1);
   const only = new Set<number>();
   lines.forEach((line, index) => {
-    const text = line.trim();
+    const text = oneLine(line);
     const count = left.get(text) ?? 0;
     if (count > 0) left.set(text, count - 1);
     else if (!MARKS_ONLY.test(text.slice(0, READ_OF_LINE))) only.add(index);
@@ -330,8 +330,11 @@ const IMPORT = /^(?:import|from|use|using|require|include|#include|package)\b/;
 function firstLineOf(gone: readonly string[], fresh: readonly string[]): string {
   const [lines, verb] = fresh.length > 0 ? [fresh, "added"] : [gone, "removed"];
   const short = lines.filter((text) => text.length <= QUOTED);
-  const line = short.find((text) => SAYS_SOMETHING.test(text) && !IMPORT.test(text)) ?? short[0];
-  if (line === undefined) return "";
+  const line =
+    short.find((text) => SAYS_SOMETHING.test(text) && !IMPORT.test(text)) ??
+    short[0] ??
+    clipEnd(lines[0] ?? "", QUOTED);
+  if (line === "") return "";
   const rest = lines.length - 1;
   const more = rest > 0 ? ` and ${rest} more line${rest > 1 ? "s" : ""}` : "";
   return `${verb} ${quoted(line)}${more}`;

@@ -82,13 +82,14 @@ const EPISODE = "### ";
 /** A piece of the story as written. */
 export type Told = Pick<Item, "kind" | "text" | "order" | "source">;
 
-export type Title = "user" | "none" | "current" | "staying";
+export type Title = "user" | "none" | "current" | "staying" | "files";
 
 const TITLES: Readonly<Record<Title, string>> = {
   user: "User",
   none: "Before the first request",
   current: "Current request, see above",
   staying: "From what left this list, for the request",
+  files: "Files changed",
 };
 
 /** Maximum characters of a kept request in the heading of its episode. */

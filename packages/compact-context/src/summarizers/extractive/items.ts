@@ -3,6 +3,16 @@ import { isLookingCommand } from "./commands.ts";
 import type { FileChange } from "./edits.ts";
 import { HOST_LINE, NOT_RECORDED, type Outcome, tookEffect } from "./outcomes.ts";
 import type { Entry, Episode, Reading, Statement } from "./reading.ts";
+import {
+  answerFirst,
+  bare,
+  MAX_CODE,
+  MAX_SENTENCE,
+  NARRATION,
+  type Piece,
+  spokenPieces,
+  WEIGHTS,
+} from "./remarks.ts";
 import type { Item } from "./select.ts";
 import { keyOf, type Step } from "./steps.ts";
 import {
@@ -15,42 +25,8 @@ import {
   parsedJson,
   readable,
   sentences,
-  withoutMarks,
 } from "./text.ts";
 import type { Answer } from "./typed.ts";
-
-/** Relative weight of each kind of piece; tuned on recorded sessions (docs/summaries.md). */
-export const WEIGHTS = {
-  /** A message typed by the user, whole or its first line. */
-  typed: 5,
-  /** A further part of a long one. */
-  typedLine: 1.6,
-  /** A further part that asks something, or is the last. */
-  typedQuestion: 2,
-  typedCode: 0.7,
-  reply: 6,
-  answer: 6,
-  /** The assistant's last words before the user's next message. */
-  closing: 2.6,
-  decision: 2.4,
-  /** States a reason or a finding. */
-  explained: 1.8,
-  remark: 1.2,
-  /** "Let me look at …": announces a step, which the step itself shows. */
-  narration: 0.2,
-  report: 0.4,
-  changed: 2.2,
-  code: 0.35,
-  ran: 1.6,
-  committed: 2.4,
-  other: 0.8,
-  looked: 0.1,
-  found: 0.3,
-  /** The only content left of a cleared output. */
-  emptied: 1,
-  foreign: 2,
-  foreignRest: 1.2,
-} as const;
 
 /** Weight of the oldest piece relative to the newest. */
 const OLDEST = 0.5;
@@ -64,25 +40,18 @@ export function ageWeight(time: number): number {
 const NEWEST_MESSAGES = 16;
 const NEWEST = 2;
 
-const EXPLAINS =
-  /\b(?:because|root cause|the (?:issue|problem|bug|reason|cause|fix) (?:is|was|here)|turns out|that(?:'s| is) why|since|so that|which means|instead of|rather than|but (?:the|it|this)|fail(?:s|ed|ing)?|found|missing)\b/i;
 /** Typed messages up to this many characters form one piece. */
 const WHOLE_MESSAGE = 360;
 /** Maximum characters of a part of a longer one. */
 const MAX_PART = 200;
-const MAX_SENTENCE = 420;
 const MAX_WORDS = 300;
 const MIN_CODE = 24;
-const MAX_CODE = 200;
 /** Lines of a result that may be told, and levels of a record. */
 const MAX_FOUND = 40;
 const MAX_FROM = 80;
 /** Maximum lines of a cleared output: a search's first hits say most, and the archive has the rest. */
 const MAX_CLEARED = 6;
 const MAX_DEPTH = 5;
-const NARRATION =
-  /^(?:now |good|great|perfect|ok(?:ay)?|excellent|alright|sure|right)?[,.!]?\s*(?:now |next,? )?(?:let me|let's (?:look|check|see|start|run|verify)|i['’]ll (?:now |start|also |read|look|check|run|create|add|update)|i need to|now i|(?:now|next|then|first|finally|also),? (?:update|find|remove|add|fix|create|run|check|write|replace|edit|change|move|verify|test)\b[^.]{0,200}:$)/i;
-
 /** All candidate pieces, in chronological order. `shorten` removes the common root from paths. */
 export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope["shorten"]): Steps<Item[]> {
   const last = reading.messages.length;
@@ -92,6 +61,7 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
     shorten,
     newest: last - NEWEST_MESSAGES,
     decisions: groupBy(reading.decisions, ({ message }) => message),
+    asked: false,
   };
   const items: Item[] = [];
   for (const [index, episode] of reading.episodes.entries()) {
@@ -115,8 +85,6 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
   return items;
 }
 
-type Piece = Pick<Item, "kind" | "text" | "weight" | "decides">;
-
 /** Inputs of a piece apart from its own entry. */
 interface Scope {
   /** Removes the common root from paths. */
@@ -125,6 +93,8 @@ interface Scope {
   readonly newest: number;
   /** What each message settled. */
   readonly decisions: ReadonlyMap<number, readonly Statement[]>;
+  /** The person's last words ask something. */
+  readonly asked: boolean;
 }
 
 /** The candidate pieces of an episode by the message that they come from. */
@@ -136,8 +106,16 @@ function* piecesOf({ request, about, entries }: Episode, scope: Scope): Generato
     files: groupBy(filesChanged(steps), ({ step }) => step),
     runs: groupBy(steps, keyOf),
   };
-  for (const entry of entries) yield [entry.message, entryPieces(entry, last, scope)];
+  let asked = ASKS.test(request?.text ?? "");
+  for (const entry of entries) {
+    yield [entry.message, entryPieces(entry, last, { ...scope, asked })];
+    if (entry.kind === "user") asked = ASKS.test(entry.speech.text);
+    else if (entry.kind === "answer") asked ||= ASKS.test(entry.answer.text);
+    else if (entry.kind === "assistant") asked &&= !entry.closing;
+  }
 }
+
+const ASKS = /[?？](?:\s|$)/;
 
 /** A typed text in pieces; a short one with the question it answers. */
 export function typedPieces(text: string, about = ""): Piece[] {
@@ -221,7 +199,10 @@ function entryPieces(entry: Entry, last: Last, scope: Scope): Piece[] {
       text: `${speaker[1]}: ${piece.text}`,
       weight: WEIGHTS.emptied,
     }));
-  if (entry.kind === "assistant") return spokenPieces(text, entry.closing, scope.decisions.get(message));
+  if (entry.kind === "assistant") {
+    const pieces = spokenPieces(text, entry.closing, scope.decisions.get(message));
+    return scope.asked && entry.closing ? answerFirst(pieces) : pieces;
+  }
   return [{ kind: "user", text: `${oneLine(text)}${aboutNote(entry.about)}`, weight: WEIGHTS.reply }];
 }
 
@@ -231,50 +212,9 @@ const SPEAKER = /^\[([^\]\n]{2,60})\]\s{0,3}\n/;
 const ANSWER_VERBS = { refusal: "refused a call", approval: "approved", choice: "chose" } as const;
 
 function answerWords({ kind, about, text }: Answer): string {
-  const said = text === "" ? "" : kind === "refusal" ? `, saying: ${oneLine(text)}` : `: ${oneLine(text)}`;
+  const words = oneLine(text.replace(/(?<=\S)\n+(?=\S)/g, kind === "choice" ? " · " : " "));
+  const said = words === "" ? "" : `${kind === "refusal" ? ", saying" : ""}: ${words}`;
   return `${ANSWER_VERBS[kind]}${said}${about === "" ? "" : ` (${clipLine(about, 240)})`}`;
-}
-
-/** Sentences of a paragraph are joined up to this many characters. */
-const TOGETHER = 160;
-
-function spokenPieces(text: string, closing: boolean, decisions: readonly Statement[] = []): Piece[] {
-  const chosen = decisions.map((decision) => bare(decision.text));
-  const lines = linesOf(text).flatMap(({ text: line, code }) => (code ? [] : [line]));
-  return [...new Set(lines)]
-    .flatMap(paragraphPieces)
-    .filter((part) => /[\p{L}\p{N}]/u.test(part))
-    .map((part) => {
-      const says = chosen.some((decision) => part.includes(decision)) ? "decision" : kindOfRemark(part);
-      const weight = WEIGHTS[says === "remark" && closing ? "closing" : says];
-      return { kind: "assistant", text: clipEnd(part, MAX_SENTENCE), weight, decides: says === "decision" };
-    });
-}
-
-/** A line of prose in parts of some sentences; an item of a list or a row of a table as one, indented as it was. */
-function paragraphPieces(line: string): string[] {
-  const plain = bare(line);
-  if (HEADING.test(line)) return [plain.endsWith(":") ? plain : `${plain}:`];
-  const row = /^\|(.+)\|$/.exec(plain)?.[1]?.trim();
-  if (row !== undefined) return [`- ${row}`];
-  const [listed, indent = "", number = "- "] = LISTED.exec(line) ?? [];
-  if (listed !== undefined) return [`${"  ".repeat(Math.min(indent.length / 2, 3))}${number}${plain}`];
-  return blocksOf(plain, TOGETHER).map(({ text }) => text);
-}
-
-/** Bold words, but not the asterisks of a path such as `src/**`. Underscores more often belong to names. */
-const BOLD = /(?<![\w/*])\*\*(?=[^\s*/])([^*\n]{1,400}?)(?<=[^\s*])\*\*(?![\w/*])/g;
-const HEADING = /^\s{0,3}(?:#{1,6}\s|\*\*[^*]{1,120}\*\*:?\s*$)/;
-const LISTED = /^(\s*)(?:[-*+•]\s|(\d{1,3}[.)]\s))/;
-
-/** Words on one line, without list, heading and emphasis markers. */
-function bare(text: string): string {
-  return oneLine(withoutMarks(text.trim()).replace(BOLD, "$1"));
-}
-
-function kindOfRemark(sentence: string): "narration" | "explained" | "remark" {
-  if (NARRATION.test(sentence)) return "narration";
-  return EXPLAINS.test(sentence) ? "explained" : "remark";
 }
 
 const FOREIGN_HEADING = /^(?:#{1,6}\s+|\*\*|\d{1,2}\.\s+)?(\p{Lu}[\p{L} ,/&()-]{2,60}):?(?:\*\*)?:?\s*$/u;
@@ -314,13 +254,18 @@ function stepPieces(step: Step, last: Last, scope: Scope): Piece[] {
   });
   if (action.kind === "edit" && tookEffect(outcome)) return [...changed, ...codePieces(step, scope)];
   if (changed.length > 0) return changed;
+  // Of an edit that was refused, the answer tells all.
+  if (action.kind === "edit" && outcome.state === "unknown" && !tookEffect(outcome)) return [];
   const runs = last.runs.get(keyOf(step)) ?? [];
   return runs.at(-1) === step ? donePieces(step, runs.length, scope) : [];
 }
 
+/** What these print is the repository's past, not a finding. */
+const LISTS = /\bgit (?:log|status|fetch|branch|diff --(?:stat|name))\b/;
+
 /** A step that changed no file, placed where it last happened. */
 function donePieces(step: Step, times: number, scope: Scope): Piece[] {
-  const { action, outcome } = step;
+  const { action } = step;
   const words = clipEnd(scope.shorten(action.words), MAX_WORDS);
   const newer = step.message >= scope.newest;
   const looks = action.command !== undefined && isLookingCommand(action.command);
@@ -333,19 +278,25 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
     case "search":
       return [
         { kind: "looked", text: words, weight: WEIGHTS.looked },
-        ...(newer ? foundPieces(step.result?.text ?? "", scope) : []),
+        ...(newer && !LISTS.test(action.command ?? "") ? foundPieces(step.result?.text ?? "", scope) : []),
       ];
     case "agent":
       return [{ kind: "ran", text: words, weight: WEIGHTS.other }, ...reportPieces(step)];
-    default: {
-      const ended = outcomeWords(outcome);
-      const text = `${words}${times > 1 ? ` (${times} times)` : ""}${ended === "" ? "" : `: ${ended}`}`;
+    case "run":
+    case "edit":
+      return [ranPiece(step, words, times)];
+    default:
       return [
-        { kind: "ran", text, weight: runWeight(step) },
-        ...(action.kind === "run" ? [] : foundPieces(step.result?.text ?? "", scope, outcome.detail)),
+        ranPiece(step, words, times),
+        ...foundPieces(step.result?.text ?? "", scope, step.outcome.detail),
       ];
-    }
   }
+}
+
+function ranPiece(step: Step, words: string, times: number): Piece {
+  const ended = outcomeWords(step.outcome);
+  const text = `${words}${times > 1 ? ` (${times} times)` : ""}${ended === "" ? "" : `: ${ended}`}`;
+  return { kind: "ran", text, weight: runWeight(step) };
 }
 
 /** A command's outcome in words; for one that verifies nothing, only what is known. */
@@ -385,7 +336,7 @@ function emptiedPieces(step: Step, scope: Scope): Piece[] {
     }));
 }
 
-/** Progress lines of test runners, and diff markers: they say nothing about the work. */
+/** Progress lines of test runners, diff markers and the lines around a search's hits: they say nothing about the work. */
 const PROGRESS =
   /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|\[(?:The command (?:completed|has no)|Command finished|Current working directory|Python interpreter)|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ )/;
 
@@ -417,6 +368,18 @@ function fieldsOf(value: unknown, depth: number): string[] {
 }
 
 const TAG = /<\/?[\w-]{1,60}>/g;
+/** Says what was changed, in a sentence or in an item of a list. */
+const TELLS_CHANGE =
+  /^(?:[-*\d.)\s]*)(?:\*\*[^*]{1,80}\*\*[:\s-]*)?(?:added|extracted|changed|fixed|removed|renamed|replaced|updated|created|moved|implemented|wrote|introduced|deleted|made|committed)\b/i;
+
+function reportWeight(sentence: string, index: number): number {
+  if (NARRATION.test(sentence)) return WEIGHTS.narration;
+  if (TELLS_CHANGE.test(sentence)) return WEIGHTS.remark;
+  return index < OPENING ? WEIGHTS.other : WEIGHTS.report;
+}
+
+/** What a host writes below a report. */
+const ABOUT_AGENT = /^(?:agentId: |<usage>|(?:total_tokens|tool_uses|duration_ms): )/;
 
 /** Sentences at the beginning of a report, which say what came of it. */
 const OPENING = 3;
@@ -426,10 +389,10 @@ function reportPieces({ result }: Step): Piece[] {
   return linesOf(result?.text ?? "")
     .filter(({ code }) => !code)
     .flatMap(({ text }) => sentences(text))
-    .filter((sentence) => /\p{L}/u.test(sentence.replace(TAG, "")))
+    .filter((sentence) => /\p{L}/u.test(sentence.replace(TAG, "")) && !ABOUT_AGENT.test(sentence))
     .map((sentence, index) => ({
       kind: "ran",
-      text: clipEnd(bare(sentence), MAX_SENTENCE),
-      weight: index < OPENING ? WEIGHTS.other : WEIGHTS.report,
+      text: `agent reported: ${clipEnd(bare(sentence), MAX_SENTENCE)}`,
+      weight: reportWeight(sentence, index),
     }));
 }

@@ -82,13 +82,13 @@ const RUNS: readonly Row[] = [
     "go test ./...",
     "?   \texample.com/a\t[no test files]\nok  \texample.com/b\t0.31s\nok  \texample.com/c\t(cached)",
     "passed",
-    "2 packages ok",
+    "2 packages",
   ],
   [
     "go test ./...",
     "ok  \texample.com/c\t0.1s\n--- FAIL: TestRead (0.00s)\n    read_test.go:12: got 1, want 2\nFAIL\nFAIL\texample.com/b\t0.31s\nFAIL",
     "failed",
-    "1 package failed",
+    "1 package",
     ["TestRead"],
   ],
   ["golangci-lint run", "0 issues.", "passed", "0 issues"],
@@ -506,5 +506,19 @@ describe("more runners", () => {
       state: "unknown",
     });
     expect(cancel("get_order: order_id X1", '{"order_id":"X1"}')).toMatchObject({ state: "unknown" });
+  });
+
+  it("takes the words behind a chain of successes for its success", () => {
+    expect(run('bash -n weigh.sh && echo "Syntax OK"', "Syntax OK")).toMatchObject({
+      state: "passed",
+      verifies: true,
+    });
+    expect(run('bash -n weigh.sh; echo "Syntax OK"', "Syntax OK")).toMatchObject({ state: "unknown" });
+    expect(run('make all && echo "built"', "cc -o a a.c")).toMatchObject({ state: "unknown" });
+  });
+
+  it("names the first complaint of a linter that names no failing file", () => {
+    const detail = "scale.go:7:2: declared and not used: gram (typecheck)";
+    expect(run("golangci-lint run", `${detail}\n1 issues:\n* typecheck: 1`).detail).toContain(detail);
   });
 });

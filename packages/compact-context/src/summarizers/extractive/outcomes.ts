@@ -202,9 +202,11 @@ const INSTALLS = /^(?:i|install|add|remove|update|version|--version|-v|--help|-h
 function verifiesBy(command: string): boolean {
   return programsOf(command).some((step) => {
     const [program = "", first = ""] = step.words;
-    if (isLooking(step) || INSTALLS.test(first)) return false;
+    if (isLooking(step) || INSTALLS.test(first) || step.words.includes("--help")) return false;
     const name = program.slice(program.lastIndexOf("/") + 1).slice(0, 100);
-    if (!STARTERS.test(name)) return VERIFYING.test(name) && !/^(?:test|\[)$/.test(name);
+    if (name === "test") return step.text.startsWith("rtk ");
+    if (first === "-n" && /^(?:ba|z|da)?sh$/.test(name)) return true;
+    if (!STARTERS.test(name)) return VERIFYING.test(name);
     const given = step.words.slice(1).filter((word) => !word.startsWith("/") || /\.\w{1,4}$/.test(word));
     return given.slice(0, 5).some((word) => VERIFYING.test(word.slice(-100)));
   });
@@ -227,7 +229,21 @@ function outcomeOfCommand(command: string, given: readonly string[], { text, isE
   const echoed = echoedCommand(output);
   if (echoed !== undefined && isQuiet(echoed) && !readsThroughPipe(command))
     return passed("no output", verifies);
+  if (code === undefined && reachedEnd(command, output)) return passed("", verifies);
   return { ...ofSilence(command, code, isSilent(output), verifies), verifies };
+}
+
+/** True where all steps had to succeed for the words that were printed at the end: `make && echo built`. */
+function reachedEnd(command: string, output: readonly string[]): boolean {
+  const [, ...rest] = readSteps(command);
+  const last = rest.at(-1);
+  const words = last?.words.slice(1).join(" ") ?? "";
+  return (
+    last?.words[0] === "echo" &&
+    rest.every(({ joiner }) => joiner === "&&") &&
+    output.includes(words) &&
+    words !== ""
+  );
 }
 
 const ECHO = /^(?:\[[\w:.-]{1,60}\] )?[$>] /;
@@ -329,9 +345,15 @@ function failingOf(bad: readonly Closing[]): string[] {
 
 function countsOf(bad: readonly Closing[], failing: readonly string[]): string {
   const telling = bad.filter(({ runner }) => !WRAPPERS.has(runner));
+  const details = joinedDetails(telling.length > 0 ? telling : bad);
+  const [first = ""] = errorsIn([], bad);
   const names =
-    failing.length === 0 ? "" : ` (${failing.slice(0, 4).join(", ")}${failing.length > 4 ? " …" : ""})`;
-  return clipEnd(`${joinedDetails(telling.length > 0 ? telling : bad)}${names}`, 300);
+    failing.length > 0
+      ? ` (${failing.slice(0, 4).join(", ")}${failing.length > 4 ? " …" : ""})`
+      : first === "" || details.includes(first)
+        ? ""
+        : `: ${first}`;
+  return clipEnd(`${details}${names}`, 300);
 }
 
 function joinedDetails(found: readonly Closing[]): string {

@@ -141,13 +141,16 @@ describe("next steps", () => {
   });
 });
 
-it("reads no thoughts that are tagged at the beginning of a text as what was said", () => {
+it("reads no thoughts that are tagged in a text as what was said", () => {
   const said = (text: string) =>
     readConversation([user("go"), says(text)]).episodes.flatMap(({ entries }) =>
       entries.map((entry) => (entry.kind === "assistant" ? entry.speech.text : entry.kind)),
     );
   for (const tag of ["think", "thinking"])
     expect(said(`<${tag}>\nI might use Redis.\n</${tag}>\nWe use Postgres.`)).toEqual(["We use Postgres."]);
+  expect(said("I look.\n<think>\nPerhaps Redis.\n</think>\nWe use Postgres.")).toEqual([
+    "I look.\nWe use Postgres.",
+  ]);
   expect(said("<thinking>Hm.</thinking>")).toEqual([]);
   expect(said("<thinking> is a tag.")).toEqual(["<thinking> is a tag."]);
 });
@@ -174,6 +177,7 @@ describe("last words", () => {
 
   it("are none where the request was answered or is new", () => {
     expect(words(user("go"), ...look, says("All of it is done."))).toEqual([]);
+    expect(words(user("go"), says("No response requested."), ...look)).toEqual([]);
     expect(words(user("go"), says("Let me look at the parser."), ...look, user("stop"))).toEqual([]);
   });
 });

@@ -244,8 +244,10 @@ function endsInText({ parts }: Message): boolean {
   return text > parts.findLastIndex(({ type }) => type === "toolCall" || type === "toolResult");
 }
 
-/** Reasoning that a model writes at the beginning of its text. */
-const THOUGHT = /^<(think(?:ing)?)>[\s\S]*?<\/\1>\s*/i;
+/** Reasoning that a model writes into its text. */
+const THOUGHT = /^[ \t]*<(think(?:ing)?)>[\s\S]*?<\/\1>\s*/gim;
+/** Some hosts write this sentence as the assistant without being asked. */
+const NOTHING_SAID = "No response requested.";
 
 /** What the text of a message is. `said` keeps the assistant's last words while they wait for a reply, and the text before. */
 function spokenEntry(
@@ -263,8 +265,7 @@ function spokenEntry(
   const answer = readPrompted(whole, said.before);
   said.before = whole;
   if (answer !== undefined) return { kind: "answer", message: index, id, answer };
-  // Some hosts write this sentence as the assistant without being asked.
-  if (words === "" || (role === "assistant" && words === "No response requested.")) return undefined;
+  if (words === "" || (role === "assistant" && words === NOTHING_SAID)) return undefined;
   const speech = { message: index, id, text: words, sentences: readSentences(words), stays };
   if (foreign) return { kind: "foreign", message: index, speech };
   const { asked } = said;
@@ -322,6 +323,8 @@ function toEpisodes(entries: readonly Entry[]): Episode[] {
   for (const entry of entries) {
     const current = episodes.at(-1);
     const begins = entry.kind === "user" && (current === undefined || !isBareReply(entry.speech.text));
+    if (begins && current?.entries.length === 0 && entry.speech.text.startsWith(current.request?.text ?? " "))
+      episodes.pop();
     if (begins) episodes.push({ request: entry.speech, about: entry.about, entries: [] });
     else if (current === undefined) episodes.push({ request: undefined, about: "", entries: [entry] });
     else current.entries.push(entry);
@@ -478,6 +481,6 @@ function wordsAtWork({ messages, staysOf }: Scene, requests: readonly Speech[]):
         return part.type === "reasoning" ? [oneLine(part.text)] : [];
       }),
     )
-    .filter((text) => text.length >= 12)
+    .filter((text) => text.length >= 12 && text !== NOTHING_SAID)
     .slice(-AT_WORK);
 }

@@ -144,3 +144,38 @@ it("a failure that a person reported stays open when a newer request takes its p
   expect(open(first)).toContain(report);
   expect(open(await summarize("Now write the notes of the release.", "2", first))).toContain(report);
 });
+
+it("SUM-2 counts the requests that are not told where the story has no room", async () => {
+  const asked = Array.from({ length: 5 }, (_, at) => [
+    says("user", `${REQUEST} Number ${at}.`, `q${at}`),
+    says("assistant", "Done.", `d${at}`),
+  ]).flat();
+  const last = says("user", `Weigh ${"the parcel of Ulm and ".repeat(60)}stop.`, "l");
+  const { text } = await builtinSummarizer.summarize([...asked, last], { maxTokens: 160 });
+  const story = text.split("## What happened, oldest first\n")[1] ?? "";
+  const told = story.match(/^### User$/gm)?.length ?? 0;
+  expect(story).toContain(`(Not told here: ${5 - told} earlier request`);
+});
+
+it("SUM-2 the same words typed again are a request of their own", async () => {
+  const ask = "Weigh the next parcel of the depot in Ulm.";
+  const summarize = async (id: string, previous?: string): Promise<string> => {
+    const messages = [says("user", ask, id), says("assistant", `Parcel ${id} weighs 900 grams.`, `a${id}`)];
+    return (await builtinSummarizer.summarize(messages, { maxTokens: 800, previous })).text;
+  };
+  const second = await summarize("2", await summarize("1"));
+  expect(second).toMatch(
+    /### User\n> Weigh the next parcel[^#]*Parcel 1 weighs[^#]*### Current request, see above\n.*Parcel 2/,
+  );
+});
+
+it("a request that is typed anew with more words, before anything was done, is told once", async () => {
+  const messages = [
+    says("user", "Weigh the parcels of Ulm", "1"),
+    says("user", "Weigh the parcels of Ulm, and those of Bonn.", "2"),
+    says("assistant", "Weighed.", "a"),
+    says("user", "Now send them.", "3"),
+  ];
+  const { text } = await builtinSummarizer.summarize(messages, { maxTokens: 800 });
+  expect(text.match(/Weigh the parcels/g)).toHaveLength(1);
+});

@@ -74,6 +74,11 @@ const CHECKS: Readonly<Record<string, Runner>> = {
     counts: /^\s{0,2}\d+ (?:pass|fail)$/,
     names: /^\(fail\) (.+?)(?: \[.+\])?$/,
   },
+  deno: {
+    counts: /^(?:ok|FAILED) \| \d+ passed.* \| \d+ failed\b.*$/,
+    names: /^(\S.*?) => \S+:\d+:\d+$/,
+    tells: /^error: \S.+/,
+  },
   pytest: {
     fails: /^(?:=+ )?no tests ran in .+/,
     counts:
@@ -422,9 +427,8 @@ function detailOf(name: string, lines: readonly string[], errors: readonly strin
 }
 
 function packagesIn(lines: readonly string[]): string {
-  const ended = lines.some((line) => line.startsWith("FAIL")) ? "failed" : "ok";
   const packages = lines.filter((line) => /^(?:ok|FAIL)\s\S/.test(line)).length;
-  return packages === 0 ? ended : `${packages} package${packages > 1 ? "s" : ""} ${ended}`;
+  return packages === 0 ? "" : `${packages} package${packages > 1 ? "s" : ""}`;
 }
 
 function commitIn(line: string): string {

@@ -10,9 +10,10 @@ import {
   quoteLines,
   type SectionKey,
 } from "./format.ts";
-import { changeWords, filesChanged, foundPieces, outcomeWords, typedPieces, WEIGHTS } from "./items.ts";
+import { changeWords, filesChanged, foundPieces, outcomeWords, typedPieces } from "./items.ts";
 import { NOT_RECORDED } from "./outcomes.ts";
 import { BY_USER, type Reading } from "./reading.ts";
+import { WEIGHTS } from "./remarks.ts";
 import { createSaid, createSelection, type Item, type Said } from "./select.ts";
 import { standing } from "./statements.ts";
 import { isFinished, keyOf, openTasks, type Step, type Task } from "./steps.ts";
@@ -176,6 +177,8 @@ function listLines(
   const taken = new Set<string>();
   for (const row of unsaidFirst(rows, notes)) {
     const cost = countText(`- ${oneLine(row)}\n`);
+    // What came last explains what came before it: no older row stands alone.
+    if (cost > left && key === "nextSteps") break;
     if (cost > left) continue;
     left -= cost;
     taken.add(row);
@@ -324,7 +327,7 @@ function runningRows({ reading, earlier, shorten }: Scene): string[] {
 
 /** The repository's state; that of an earlier round holds until newer evidence. */
 function repositoryRows({ reading, earlier, shorten }: Scene): string[] {
-  const { branch, commit, pushed, changed } = reading.repository;
+  const { branch, commit, pushed, changed, merging } = reading.repository;
   const before = (start: RegExp): string | undefined =>
     earlier.rows("repository").find((row) => start.test(row));
   const lastCommit = before(/^last commit /);
@@ -333,6 +336,7 @@ function repositoryRows({ reading, earlier, shorten }: Scene): string[] {
     commit === ""
       ? lastCommit?.replace(/no push seen since$/, pushed ? "pushed" : "$&")
       : `last commit ${commit}, ${pushed ? "pushed" : "no push seen since"}`,
+    merging ? "a merge stopped at conflicts, not concluded as far as shown" : undefined,
   ].filter((row) => row !== undefined);
   if (rows.length === 0) return [];
   const own = changed.map(shorten);
@@ -361,14 +365,12 @@ function stopRows({ reading, shorten, asking }: Scene): string[] {
   const steps = reading.steps.filter(({ action, message }) => action.kind !== "plan" && message > asking);
   // A step that stays in the list is newer than those before it: work did not stop at these.
   const last = steps.slice(steps.findLastIndex(({ stays }) => stays) + 1).slice(-LAST_STEPS);
-  return [
-    ...said,
-    ...last.reverse().map((step, index) => {
-      const did = clipLine(shorten(step.action.words), 200);
-      return `${index === 0 ? "last" : "before"}: ${did}${endOf(step, shorten)}`;
-    }),
-    ...announced,
-  ];
+  const [newest = [], ...older] = said.map((text) => [text]);
+  const [end = [], ...before] = last.reverse().map((step, index) => {
+    const did = clipLine(shorten(step.action.words), 200);
+    return [`${index === 0 ? "last" : "before"}: ${did}${endOf(step, shorten)}`];
+  });
+  return [...newest, ...end, ...older.flat(), ...before.flat(), ...announced];
 }
 
 /** What came of a step: its outcome, and what a tool of the host returned. */

@@ -13,7 +13,7 @@ export interface Item {
   readonly text: string;
   /** Weight of its terms relative to other items. */
   readonly weight: number;
-  /** It states a decision. */
+  /** It states a decision, or answers a question. */
   readonly decides?: boolean;
 }
 
@@ -131,6 +131,28 @@ function isLasting({ kind, order, decides }: Item): boolean {
   return (kind === "request" && order === 0) || kind === "user" || decides === true;
 }
 
+/** Share of the room that the words of one message may take before its further pieces count less. */
+const MESSAGE_SHARE = 0.2;
+
+/** How much of their value further pieces of a message have left, once it took its share. */
+function createCrowd() {
+  const spent = new Map<number, number>();
+  let most = 0;
+  const messageOf = ({ episode, source }: Item): number => episode * 1e6 + source;
+  return {
+    left(item: Item): number {
+      const taken = item.kind === "assistant" ? (spent.get(messageOf(item)) ?? 0) : 0;
+      return taken > most ? most / taken : 1;
+    },
+    take(item: Item, cost: number): void {
+      spent.set(messageOf(item), (spent.get(messageOf(item)) ?? 0) + cost);
+    },
+    limit(room: number): void {
+      most = Math.max(most, MESSAGE_SHARE * room);
+    },
+  };
+}
+
 interface Lasting {
   /** What the content of an item is worth at least. A text that was typed twice comes first once. */
   least(item: Item): number;
@@ -215,8 +237,9 @@ export function* createSelection(
   const worth = (index: number): number => {
     const novelty = said.novelty(said.terms[index] as WeighedTerms);
     const item = itemAt(index);
-    return item.weight * Math.max(novelty, lasting.least(item));
+    return item.weight * Math.max(novelty, lasting.least(item)) * crowd.left(item);
   };
+  const crowd = createCrowd();
   const rate = (index: number): number => worth(index) / (tokens(itemAt(index)) + BASE_TOKENS);
   const open = yield* createQueue(
     yield* flatMapInSteps(items, ({ text }, index): Entry[] => {
@@ -249,6 +272,7 @@ export function* createSelection(
       said.add(one.text);
       taken.push(one);
       episodes.add(one.episode);
+      crowd.take(one, tokens(one));
       if (isLasting(one)) lasting.take(one.text, tokens(one) + HEADING_TOKENS);
     }
     for (let at: number | undefined = index; at !== undefined; at = leads[at]) told.add(at);
@@ -292,6 +316,7 @@ export function* createSelection(
   function* fill(room: number): Steps<boolean> {
     const known = taken.length;
     lasting.limit(LASTING_SHARE * room);
+    crowd.limit(room);
     const first = yield* takeFitting(room);
     if (taken.length === 0 && first !== undefined) {
       // If nothing fits, a beginning is better than nothing.

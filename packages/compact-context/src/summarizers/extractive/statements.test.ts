@@ -469,3 +469,16 @@ it.each([
 ])("what is done on purpose is a decision: %s", (text) => {
   expect(decisionsIn(text)).toEqual([text]);
 });
+
+it("knows a choice by what it is preferred to, and a proposal of a review for no choice", () => {
+  for (const text of [
+    "- Keep the old scale as an option, not as a dependency of the depot.",
+    "Weighing once per parcel is the right call.",
+    "The crane is slow, so I'll weigh at the gate instead of at the ramp.",
+    "Let me weigh all of them now so we can send the whole lot.",
+  ])
+    expect(decisionsIn(text), text).toHaveLength(1);
+  expect(decisionsIn("I think B), let's start with letters - or is that too early?", "user")).toHaveLength(1);
+  expect(decisionsIn("let's go with the small scale, or do we need both?", "user")).toHaveLength(1);
+  expect(decisionsIn("Fix: weigh the crate before it is sealed.")).toEqual([]);
+});

@@ -146,6 +146,61 @@ describe("where the repository stands", () => {
     expect(section(fourth, "Repository")).toContain('"Weigh parcels by the gram", pushed');
   });
 
+  it("follows a switch to another branch", async () => {
+    const switched = [...committed, ...bash("git switch main", "Switched to branch 'main'")];
+    expect(section(await summaryOf(switched), "Repository")).toContain("branch main\n");
+    const shown = [...switched, ...bash("git branch --show-current", "scales/small")];
+    expect(section(await summaryOf(shown), "Repository")).toContain("branch scales/small\n");
+  });
+
+  it("reads a commit that prints nothing: its files are committed unless it complained", async () => {
+    const edit = step(
+      "Edit",
+      { file_path: "/repo/src/scale.ts", old_string: "a", new_string: "b" },
+      "The file has been updated.",
+    );
+    const quiet = (result: string): Message[] => [
+      ...committed,
+      ...edit,
+      ...bash('git add -A && git commit -q -m "Weigh letters too"', result),
+    ];
+    const told = section(await summaryOf(quiet("")), "Repository");
+    expect(told).toContain('last commit "Weigh letters too", no push seen since');
+    expect(told).not.toContain("scale.ts");
+    const refused = section(await summaryOf(quiet("nothing to commit, working tree clean")), "Repository");
+    expect(refused).toContain("scale.ts");
+  });
+
+  it("tells a merge that stopped, until it is concluded, and a push that only the status shows", async () => {
+    const stopped = [
+      ...committed,
+      ...bash(
+        "git merge main",
+        "CONFLICT (content): Merge conflict in scale.ts\nAutomatic merge failed; fix conflicts",
+      ),
+    ];
+    expect(section(await summaryOf(stopped), "Repository")).toContain("a merge stopped at conflicts");
+    const concluded = [...stopped, ...bash('git commit -m "Merge main"', "[release/2 5f0c2ab] Merge main")];
+    expect(section(await summaryOf(concluded), "Repository")).not.toContain("a merge stopped");
+    const shown = bash(
+      "git status",
+      "On branch release/2\nYour branch is up to date with 'origin/release/2'.",
+    );
+    expect(section(await summaryOf([...concluded, ...shown]), "Repository")).toContain(
+      '"Merge main", pushed',
+    );
+  });
+
+  it("takes no commit and no file of a folder that was made for a try", async () => {
+    const tried = bash(
+      'cd /tmp && mkdir scales && cd scales && git init && echo a > file.txt && git add . && git commit -m "try"',
+      "[main (root-commit) 77aa881] try\n 1 file changed",
+    );
+    const told = await summaryOf([...committed, ...tried]);
+    expect(section(told, "Repository")).toContain("last commit 4f0c2aa");
+    expect(told).not.toContain("file.txt (created)");
+  });
+
   it("tells nothing of a push that failed, and nothing at all where no command showed it", async () => {
     const failed = [
       ...committed,
@@ -153,5 +208,125 @@ describe("where the repository stands", () => {
     ];
     expect(section(await summaryOf(failed), "Repository")).toContain("no push seen since");
     expect(section(await summaryOf(bash("ls", "a.ts")), "Repository")).toBeUndefined();
+  });
+});
+
+describe("the last checks", () => {
+  const passes = "ok  \texample.com/post\t0.4s";
+
+  it("tell the newest choice of tests that passed, and each one that failed", async () => {
+    const told = section(
+      await summaryOf([
+        ...bash("go test ./post -run TestLetter -v", passes),
+        ...bash("go test ./post -run TestRound", "--- FAIL: TestRound (0.0s)\nFAIL\texample.com/post\t0.1s"),
+        ...bash('go test ./post -run "TestParcel|TestCrate"', passes),
+      ]),
+      "Last checks",
+    );
+    expect(told).toContain("TestParcel|TestCrate");
+    expect(told).toContain("-run TestRound");
+    expect(told).not.toContain("TestLetter");
+    expect(told).toContain("passed 1 package\n");
+  });
+
+  it("know checks by other starters, and take no help for one", async () => {
+    const told = section(
+      await summaryOf([
+        ...bash("deno test", "ok | 5 passed | 0 failed (12ms)"),
+        ...bash("rtk test ./weigh.sh", ""),
+        ...bash("golangci-lint run --help", "Usage: golangci-lint run"),
+      ]),
+      "Last checks",
+    );
+    expect(told).toContain("`deno test`: passed ok | 5 passed | 0 failed");
+    expect(told).toContain("weigh.sh`: outcome not recorded");
+    expect(told).not.toContain("--help");
+  });
+});
+
+describe("the story", () => {
+  it("tells a sub-agent's words as its report, not as what was done", async () => {
+    const report =
+      "Delete the old scale.\nThe crane needs no change.\nagentId: a91c (to resume)\n<usage>total_tokens: 9</usage>";
+    const told = await summaryOf(step("Task", { description: "Read the scales", prompt: "Read." }, report));
+    expect(told).toContain("agent reported: Delete the old scale. · The crane needs no change.");
+    expect(told).not.toMatch(/a91c|total_tokens/);
+  });
+
+  it("tells a refused call once, in the words of the refusal", async () => {
+    const refusal =
+      "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nleave the old scale alone";
+    const told = await summaryOf([
+      ...step("Edit", { file_path: "/repo/src/scale.ts", old_string: "a", new_string: "b" }, refusal),
+      ...bash("ls", "scale.ts"),
+    ]);
+    expect(told.split("What happened")[1]).toContain(
+      "User: refused a call, saying: leave the old scale alone",
+    );
+    expect(told).not.toMatch(/Found: The user doesn't want|Did: edited/);
+  });
+
+  it("tells no refused call as where it stopped without the one that was made after it", async () => {
+    const refusal = "The user doesn't want to proceed with this tool use.";
+    const refused = step("create_ticket", { title: "Weigh by the gram" }, refusal);
+    const made = step(
+      "create_ticket",
+      { title: `Weigh by the gram ${"and more ".repeat(20)}`, team: "Ulm" },
+      "{}",
+    );
+    for (const maxTokens of [260, 400, 700, 1_500]) {
+      const { text } = await builtinSummarizer.summarize([asked, ...refused, ...made], { maxTokens });
+      const stopped = section(text, "Where it stopped") ?? "";
+      if (stopped.includes("refused")) expect(stopped).toContain("and more");
+    }
+  });
+
+  it("keeps the first words of the answer to a question in little room", async () => {
+    const says = (role: "user" | "assistant", text: string, id: string): Message => ({
+      id,
+      role,
+      parts: [{ type: "text", text }],
+    });
+    const talk = [0, 1, 2, 3, 4, 5].flatMap((at) => [
+      says("user", `Does scale ${at} write to the old ledger?`, `q${at}`),
+      says(
+        "assistant",
+        `No - scale ${at} writes to the ledger:\n\nSo either the crane of Bonn_${at} because of RampError_${at} is slow, or gate_${at}.ts and ramp_${at}.ts disagree.`,
+        `a${at}`,
+      ),
+    ]);
+    const { text } = await builtinSummarizer.summarize([...talk, says("user", "Go home.", "l")], {
+      maxTokens: 420,
+    });
+    for (const at of [0, 1, 2, 3, 4, 5]) expect(text).toContain(`No - scale ${at} writes to the ledger`);
+  });
+
+  it("tells short code behind the words that introduce it", async () => {
+    const words = (code: string): Message => ({
+      id: "w",
+      role: "assistant",
+      parts: [
+        { type: "text", text: `Fixed. The change:\n\n\`\`\`ts\n${code}\n\`\`\`\n\nAll parcels are weighed.` },
+      ],
+    });
+    expect(await summaryOf([words("const MOST_GRAMS = 31_500;")])).toContain(
+      "The change: `const MOST_GRAMS = 31_500;`",
+    );
+    expect(await summaryOf([words("weigh();\n".repeat(9))])).not.toContain("weigh();");
+  });
+
+  it("names the line that an edit added, also among lines that were only aligned anew", async () => {
+    const told = await summaryOf(
+      step(
+        "Edit",
+        {
+          file_path: "/repo/scale.go",
+          old_string: '\tGrams int `json:"grams"`',
+          new_string: `\tGrams   int    \`json:"grams"\`\n\tStation string \`json:"station"\` // ${"where it was weighed ".repeat(5)}`,
+        },
+        "The file has been updated.",
+      ),
+    );
+    expect(told).toMatch(/Changed: .*scale\.go: added "Station string/);
   });
 });

@@ -1,7 +1,7 @@
 import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
 import { isObject } from "../../errors.ts";
 import { type Action, idOf, textOf } from "./actions.ts";
-import { commandKey, isLookingCommand } from "./commands.ts";
+import { commandKey, isLookingCommand, worksElsewhere } from "./commands.ts";
 import { NOT_RECORDED, type Outcome, tookEffect } from "./outcomes.ts";
 import { clipLine, oneLine, parsedJson, quotedCode } from "./text.ts";
 
@@ -41,7 +41,10 @@ export interface OpenError {
   readonly from: string;
 }
 
-/** The last run of each verifying command, newest first, without failures that a later run shows to be fixed. */
+/**
+ * The last run of each verifying command, newest first, without failures that a later run shows to be fixed, and without
+ * what passed in other choices of tests than the newest.
+ */
 export function lastVerification(steps: readonly Step[]): Step[] {
   const runs = new Map<string, Step>();
   for (const step of steps) {
@@ -50,8 +53,19 @@ export function lastVerification(steps: readonly Step[]): Step[] {
     runs.delete(key);
     runs.set(key, step);
   }
-  return unsettled([...runs.values()], steps).reverse();
+  const newest = unsettled([...runs.values()], steps).reverse();
+  const wider = new Set<string>();
+  return newest.filter((step) => {
+    const key = keyOf(step).replace(CHOICE, "");
+    const again = wider.has(key) && step.outcome.state === "passed";
+    wider.add(key);
+    return !again;
+  });
 }
+
+/** What a run chooses of the tests of a command, and how it prints them. */
+const CHOICE =
+  / (?:(?:-run|-k|-t|--grep|--testNamePattern|--filter)[ =](?:"[^"]*"|'[^']*'|\S+)|-v|-vv|-count=\d+|--verbose)(?= |$)/g;
 
 /** The runs without those failures that a later passing run shows to be fixed. */
 function unsettled(runs: readonly Step[], steps: readonly Step[]): Step[] {
@@ -219,10 +233,23 @@ function isStarted({ action, outcome }: Step, head: string): boolean {
 
 // ---- the repository
 
-const ON_BRANCH = /^On branch (\S{1,120})/m;
+const ON_BRANCH = /^(?:On branch |Switched to (?:a new )?branch '|Already on ')([^\s']{1,120})/m;
+const SHOWS_BRANCH = /\bgit\b(?: -C \S+)? (?:branch --show-current|rev-parse --abbrev-ref HEAD)\b/;
 const COMMITTED = /^\[(\S{1,120}) (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.{1,140})/m;
 const PUSH = /\bgit\b(?: -C \S+)? push\b/;
 const COMMIT = /\bgit\b(?: -C \S+)? commit\b/;
+const AHEAD = /^Your branch is ahead of '/m;
+const MERGING = /^(?:CONFLICT |Automatic merge failed|You have unmerged paths|All conflicts fixed but)/m;
+
+function concludes({ command = "" }: Action, { state }: Outcome): boolean {
+  return state !== "failed" && CONCLUDES.test(command);
+}
+
+/** It prints nothing when all went well. */
+const QUIET_COMMIT =
+  /\bgit\b(?: -C \S+)? commit\b[^;&|]{0,400} (?:-q|-qm|--quiet)\b|\bcommit -(?:q|qa?m|aqm)\b/;
+const NOT_COMMITTED =
+  /nothing (?:added )?to commit|no changes added|^(?:fatal|error): |\bhook\b.{0,40}\bfailed/im;
 /** Git's messages for a successful and a failed push. */
 const PUSHED =
   /^\s*(?:\+?\s?[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}|\* \[new (?:branch|tag)\])\s+\S+\s+-> |everything up-to-date/im;
@@ -237,6 +264,23 @@ export interface Repository {
   readonly pushed: boolean;
   /** Files changed since, those changed last at the end. */
   readonly changed: readonly string[];
+  /** A merge, rebase or pick stopped at conflicts and was not concluded. */
+  readonly merging: boolean;
+}
+
+function branchIn(command: string, printed: string): string | undefined {
+  const committed = COMMIT.test(command) ? COMMITTED.exec(printed)?.[1] : undefined;
+  const shown = SHOWS_BRANCH.test(command) ? /^[\w./-]{1,120}$/m.exec(printed)?.[0] : undefined;
+  return committed ?? ON_BRANCH.exec(printed)?.[1] ?? shown;
+}
+
+/** The commit that a command made, by id and title; only the title where it was told to print nothing. */
+function commitIn({ command = "", words }: Action, { state }: Outcome, printed: string): string | undefined {
+  if (!COMMIT.test(command)) return undefined;
+  const [, , id, title = ""] = COMMITTED.exec(printed) ?? [];
+  if (id !== undefined) return `${id} "${oneLine(title)}"`;
+  const quiet = QUIET_COMMIT.test(command) && state !== "failed" && !NOT_COMMITTED.test(printed);
+  return quiet ? (/(?:^|; )(?:committed|amended the last commit): (".*")/.exec(words)?.[1] ?? "") : undefined;
 }
 
 export function readRepository(steps: readonly Step[]): Repository {
@@ -244,17 +288,19 @@ export function readRepository(steps: readonly Step[]): Repository {
   let commit = "";
   let at = -1;
   let pushed = false;
+  let merging = false;
   steps.forEach(({ action, outcome, result }, index) => {
     const { command = "" } = action;
-    if (!/\bgit\b/.test(command) || result === undefined) return;
-    branch = ON_BRANCH.exec(result.text)?.[1] ?? branch;
-    const made = COMMITTED.exec(result.text);
-    if (COMMIT.test(command) && made !== null) {
-      branch = made[1] ?? branch;
-      commit = `${made[2]} "${oneLine(made[3] ?? "")}"`;
+    if (!/\bgit\b/.test(command) || result === undefined || worksElsewhere(command)) return;
+    branch = branchIn(command, result.text) ?? branch;
+    const made = commitIn(action, outcome, result.text);
+    if (made !== undefined) {
+      commit = made;
       at = index;
       pushed = false;
     }
+    pushed = /^Your branch is up to date with '/m.test(result.text) || (pushed && !AHEAD.test(result.text));
+    merging = made === undefined && !concludes(action, outcome) && (merging || MERGING.test(result.text));
     const arrived = PUSHED.test(result.text) && !NOT_PUSHED.test(result.text);
     if (PUSH.test(command) && outcome.state !== "failed" && arrived) pushed = true;
   });
@@ -262,7 +308,7 @@ export function readRepository(steps: readonly Step[]): Repository {
     .slice(at + 1)
     .filter(({ outcome }) => tookEffect(outcome))
     .flatMap(({ action }) => action.files.filter(({ effect }) => effect !== "read").map(({ path }) => path));
-  return { branch, commit, pushed, changed: [...new Set(since)] };
+  return { branch, commit, pushed, changed: [...new Set(since)], merging };
 }
 
 // ---- task lists

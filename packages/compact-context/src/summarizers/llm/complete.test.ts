@@ -50,3 +50,12 @@ it("tells a rewritten file once", async () => {
   const later = await roundOf(steps.slice(2), 400, summary.join("\n"));
   expect(later.filter((line) => line.includes("scale.sh"))).toHaveLength(1);
 });
+
+it("tells files without empty headings where the prose tells the requests", async () => {
+  const messages = [0, 1, 2].flatMap((at) =>
+    work(`Let scale ${at} weigh parcels`, `/home/ulm/depot/scale_${at}.sh`),
+  );
+  const lines = factsOf(await readInput(messages, { maxTokens: 800 }), false)(400, "");
+  expect(lines.filter((line) => line.startsWith("### "))).toEqual(["### Files changed"]);
+  expect(lines.join("\n")).toMatch(/scale_0.*scale_1.*scale_2/);
+});

@@ -48,7 +48,8 @@ export function factsOf({ reading, strategy, previous, countText }: Input, reque
     instruction: undefined,
     countText,
   });
-  const scene = requests ? opened : { ...opened, request: "" };
+  const files = { title: "files", asked: "" } as const;
+  const scene = requests ? opened : { ...opened, request: "", titles: opened.titles.map(() => files) };
   const story = requestsAndChanges(scene, requests);
   const keys = SECTIONS.filter(([key]) => strategy !== "brief" || BRIEF.has(key));
   return (room, prose) => {
@@ -80,7 +81,6 @@ const LEAVING = 0.05;
 function requestsAndChanges(scene: Scene, requests: boolean): Item[] {
   const { reading, earlier, shorten } = scene;
   const pieces = new Map<string, Item>();
-  const changed = new Set<number>();
   for (const item of [
     ...earlierItems(earlier),
     ...runAtOnce(itemsOf(reading, earlier.episodes.length, shorten)),
@@ -88,11 +88,14 @@ function requestsAndChanges(scene: Scene, requests: boolean): Item[] {
     const episode = goesOn(scene, item.episode) ? item.episode - 1 : item.episode;
     const text = clipLine(item.text, item.kind === "changed" ? SHORT_CHANGE : FIRST_WORDS);
     const key = item.kind === "changed" ? `${episode} ${pathOf(text)}` : `${episode}`;
-    if (item.kind === "changed") changed.add(episode);
-    else if (item.kind !== "request" || pieces.has(key)) continue;
+    if (item.kind !== "changed" && (item.kind !== "request" || pieces.has(key))) continue;
     pieces.set(key, { ...item, text });
   }
-  return [...pieces.values()].filter(({ episode }) => requests || changed.has(episode));
+  const told = [...pieces.values()];
+  if (requests) return told;
+  // Beside prose that tells the requests, the files need no heading for each of them.
+  const files = told.filter(({ kind }) => kind === "changed");
+  return files.map((item, order) => ({ ...item, episode: 0, order }));
 }
 
 /** As much of the story as fits, newest first. */
