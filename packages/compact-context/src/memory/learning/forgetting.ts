@@ -75,7 +75,10 @@ const ORDERS: readonly (readonly [OrderKind, RegExp])[] = Object.entries({
     `(?:esqueça|esquece|esquecer|esqueçam)(?:-[oa]s?)?(?: de)?${END}`,
     `(?:забудь(?:те)?|забыть)${END}`,
     `(?:dimentica|scorda(?:ti)?)(?: di)?${END}`,
-    "(?:忘记|忘掉|忘了)",
+    "(?:忘记|忘掉|忘了(?![。.!！]*$))",
+    "忘れて(?:ください|くれ|ほしい)?(?=[。.!！]*$)",
+    `(?:scratch|strike) that(?= (?:about|on|regarding)${END})${END}`,
+    `never ?mind (?:that|what i said)(?= about${END})${END}`,
     `(?:ich (?:will|möchte) nicht(?: mehr)?,? dass du|(?:du )?(?:musst|brauchst|sollst)(?: du)?) (?:dir )?(?<object>.*?)(?:^| )?(?:nicht(?: mehr| länger)?)?(?: zu)? ?(?:merken|wissen|behalten|speichern|erinnern|erwähnen|weißt|behältst|merkst|speicherst|erwähnst|kennst|(?:gespeichert|gemerkt) hast)${END}`,
     `merke? dir (?<object>.+?) nicht (?:mehr|länger)${END}`,
     `(?:je ne veux (?:pas|plus) que tu|tu n['’]as (?:pas|plus) besoin de|(?:il n['’]est )?(?:pas|plus) besoin de|arrête de|ne) (?:te |t['’])?(?:souviennes?|souvenir|rappelles?|rappeler|reti(?:ens|ennes)|retenir|mémorises?|saches|savoir|connaisses|gardes|garder)(?: (?:pas|plus))?(?: de)?${END}`,
@@ -101,6 +104,7 @@ const ORDERS: readonly (readonly [OrderKind, RegExp])[] = Object.entries({
     `${IF_YOU} (?:deleted?|removed?|erased?|dropped?)${END}`,
     `(?:can|could|may|would) (?<object>.{2,60}?) (?:please )?be ${GONE}${END}`,
     `let (?<object>.{1,60}?) go${END}`,
+    `(?:scratch|strike)(?= that[.!]*$)${END}`,
     `(?:i['’]?d like(?: to have)?|i would like(?: to have)?|i want|i need|(?:can|could|may) (?:i|we) (?:have|get)|have|get) (?<object>.{1,80}?) (?:to be )?${GONE}${END}`,
     `(?<object>.{2,80}?) (?:can|may|should|must|needs? to|has to|have to|ought to) (?:now |please )?(?:go|disappear|be ${GONE})${END}`,
     `(?:lösche?|entferne?|streiche?|tilge)${END}|weg damit|raus damit`,
@@ -257,7 +261,7 @@ const RULE =
 /** Pronouns and phrases that refer to something named earlier. */
 const PERSON = "(?:her|him|ihn|elle|lui|ella|él|ela|ele|её|ее|него|неё|нее|нём|нем|ней)";
 const POINTS = new RegExp(
-  `^(?:${PERSON}|it|them|его|их|sie|ihr|that|this|these|those|there|das|dies|es|damit|ça|cela|ceci|eso|esto|isso|isto|это|этом|(?:that|this|the|diese|cette|esa|essa|это|эту) (?:one|${NOTED_WORD}))$`,
+  `^(?:${PERSON}|it|them|его|их|sie|ihr|that|this|these|those|there|它|这个?|那个?|das|dies|es|damit|ça|cela|ceci|eso|esto|isso|isto|это|этом|(?:that|this|the|diese|cette|esa|essa|это|эту) (?:one|${NOTED_WORD}))$`,
   "iu",
 );
 const PERSONS = new RegExp(`(?<![\\p{L}])${PERSON}$`, "iu");
@@ -437,7 +441,7 @@ function strengthOf(order: Order, meant: Meant, asked: string): Strength | undef
   const isWork = !isNoted && OF_WORK.test(phrase);
   if (isWork || phrase === "" || ELSEWHERE.test(meant.isPointing ? meant.bare : phrase)) return undefined;
   if (isOwn && (kind === "keep" || NOTED_OF.test(phrase))) return "sure";
-  return kind === "keep" || isTheirs(object, meant) ? "owned" : namedBy(order, meant);
+  return kind === "keep" || isTheirs(object, meant) || TAKES_BACK.test(order.verb) ? "owned" : namedBy(order, meant);
 }
 
 /** Only a part of the work: `the tests`, `the login page`. */
@@ -469,6 +473,8 @@ function scopeOf(strength: Strength, { phrase, bare, isPerson, isNoted }: Meant)
 const has = (known: RegExp, text: string): boolean => text.search(known) >= 0;
 const UNSPACED = /[\u3040-\u9fff]/u;
 const isShort = (phrase: string): boolean => phrase.split(/\s+/).length <= 4;
+/** Takes back what was just said, and not a part of the work. */
+const TAKES_BACK = /^(?:scratch|strike)$/iu;
 /** A name has no article. */
 const ARTICLE = /^(?:the|an?|th(?:is|at|[eo]se)|all|d(?:er|ie|as|en)|l[ea]s?|el|los|[oa]s?|un[ea]?)\s/iu;
 /** Verbs used for deleting a name more often than a part of a project. */

@@ -100,7 +100,7 @@ function inMessage(message: Message, known: readonly string[]): DurableStatement
     const plain = sentence.slice(lead.length);
     if (TO_DO.test(plain) || isBareRequest(sentence)) return [];
     const isAsked = lead !== "" || REMEMBER_THAT.test(plain) || isBareRequest(sentences[index + 1] ?? "");
-    const corrects = instead.has(sentence);
+    const corrects = instead.has(sentence) && isNewState(sentence);
     const heard = { asked: isAsked || corrects, corrects, isStory };
     return toldIn(heard.asked ? plain.replace(/^to (?=\p{L})/u, "") : plain, heard, known);
   });
@@ -110,6 +110,12 @@ function inMessage(message: Message, known: readonly string[]): DurableStatement
     text: told.text.charAt(0).toUpperCase() + told.text.slice(1),
     from: message.id,
   }));
+}
+
+/** What follows on a request to forget may be the next request. */
+function isNewState(sentence: string): boolean {
+  const isStated = tellsFact(sentence) || DEICTIC.test(sentence) || read(sentence).key !== undefined;
+  return isStated || isRule(sentence) || STRONG_CHANGE.test(sentence);
 }
 
 type Told = Omit<DurableStatement, "from">;
@@ -212,7 +218,7 @@ function isStatement(text: string): boolean {
  * judged by its subject, or by the shape `X is Y` with a name, number or day as Y. Wishes, findings and work
  * done do not count.
  */
-function tellsFact(sentence: string): boolean {
+export function tellsFact(sentence: string): boolean {
   const plain = sentence.replace(LEAD, "").replace(LEAD_IN, "").replace(FOLLOWS, "");
   if (SETTING.test(plain) || NAMED_SETTING.test(plain))
     return !DEICTIC.test(plain) && !/[`{}<>;]|\w\(/.test(plain);

@@ -5,6 +5,7 @@ import { FORBIDS, LASTING, PERMITS, THAT } from "./language.ts";
 import { read } from "./meaning.ts";
 import { saidIn, sentencesOf, typedBefore } from "./own-words.ts";
 import { relationOf } from "./relation.ts";
+import { tellsFact } from "./statements.ts";
 import { bare, shareIn, topicTerms } from "./terms.ts";
 
 /** A kind of personal fact, in eight languages: words that name the kind, and words that state the fact. */
@@ -134,9 +135,9 @@ export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
         const { topic, points, isLoose, at } = request;
         const said = [order === sentence ? sentence.slice(at) : sentence, ...(isLoose ? before : [])];
         const wish = { ...request, from: message.id, said };
-        return points.length > 0 || !THAT.test(topic)
-          ? wish
-          : { ...wish, topic: last, all: false, sure: true };
+        if (points.length > 0 || !(topic === "" || THAT.test(topic))) return wish;
+        // What only may be meant has to be a fact: a request can be taken back, too.
+        return { ...wish, topic: request.sure || tellsFact(last) ? last : "", all: false };
       });
     });
     asked = sentences.at(-1) ?? "";
