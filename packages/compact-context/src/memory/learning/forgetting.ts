@@ -441,7 +441,9 @@ function strengthOf(order: Order, meant: Meant, asked: string): Strength | undef
   const isWork = !isNoted && OF_WORK.test(phrase);
   if (isWork || phrase === "" || ELSEWHERE.test(meant.isPointing ? meant.bare : phrase)) return undefined;
   if (isOwn && (kind === "keep" || NOTED_OF.test(phrase))) return "sure";
-  return kind === "keep" || isTheirs(object, meant) || TAKES_BACK.test(order.verb) ? "owned" : namedBy(order, meant);
+  return kind === "keep" || isTheirs(object, meant) || TAKES_BACK.test(order.verb)
+    ? "owned"
+    : namedBy(order, meant);
 }
 
 /** Only a part of the work: `the tests`, `the login page`. */
@@ -499,6 +501,9 @@ function nameOf(words: string): string {
   const plain = plainOf(words);
   const that = [plain, words.replace(LEAD, "")].find((one) => THAT.test(one));
   if (that !== undefined) return that;
-  const bare = (OURS_IN_A_CLAUSE.exec(plain)?.[1] ?? plain).replace(AROUND, "").replace(NOTED_OF, "").replace(NOTED_AS, "");
+  const bare = (OURS_IN_A_CLAUSE.exec(plain)?.[1] ?? plain)
+    .replace(AROUND, "")
+    .replace(NOTED_OF, "")
+    .replace(NOTED_AS, "");
   return bare.replace(AROUND, "").replace(TAIL, "").trim();
 }
