@@ -46,7 +46,8 @@ function ofWhatWasSaid(request: ForgetRequest, last: string): ForgetRequest {
   const { topic, points, sure } = request;
   if (points.length > 0 || !(topic === "" || THAT.test(topic))) return request;
   // Where it is not sure, that has to be a fact: a request for work can be taken back, too.
-  return { ...request, topic: sure || tellsFact(last) ? last : "", all: false };
+  const isMeant = sure || tellsFact(last);
+  return { ...request, topic: isMeant ? last : "", all: false, sure: isMeant };
 }
 
 /** True if a topic matches a text. With `isOwn`, facts about other people do not match. */
