@@ -3,8 +3,8 @@ import { oneLine } from "../../summarizers/extractive/text.ts";
 import { any, THAT } from "./language.ts";
 import { isValue, topicTerms } from "./terms.ts";
 
-// Orders and wishes to forget or delete something, in nine languages: their position in a sentence and their
-// object.
+// Requests to forget, in nine languages. An order or wish is found clause by clause; the words that name its
+// target come after the order, before it, or in an earlier sentence.
 
 const END = "(?![\\p{L}])";
 
@@ -127,31 +127,26 @@ const ANY_ORDER = new RegExp(
 );
 
 /** German infinitives at the end, after `kannst du` or `bitte`. Chinese and Japanese orders are last too. */
-const LAST: readonly (readonly [OrderKind, RegExp])[] = [
+const LAST: readonly (readonly [OrderKind, RegExp])[] = (
   [
-    "forget",
-    /^(?<object>.*?)(?:\s|^)(?:(?:wieder|bitte|ruhig|auch|einfach) )*(?:vergessen|vergisst)[.!?]*$/iu,
-  ],
+    ["forget", "vergessen|vergisst"],
+    ["take", "löschen|löschst|entfernen|entfernst|streichen|tilgen|rausnehmen|wegwerfen"],
+  ] as const
+).map(([kind, verbs]) => [
+  kind,
+  new RegExp(`^(?<object>.*?)(?:\\s|^)(?:(?:wieder|bitte|ruhig|auch|einfach) )*(?:${verbs})[.!?]*$`, "iu"),
+]);
+const BEHIND: readonly (readonly [OrderKind, RegExp])[] = (
   [
-    "take",
-    /^(?<object>.*?)(?:\s|^)(?:(?:wieder|bitte|ruhig|auch|einfach) )*(?:löschen|löschst|entfernen|entfernst|streichen|tilgen|rausnehmen|wegwerfen)[.!?]*$/iu,
-  ],
-];
-const BEHIND: readonly (readonly [OrderKind, RegExp])[] = [
-  [
-    "forget",
-    /^(?:把)?(?<object>.+?)(?:从(?:你的)?(?:记忆|笔记|备忘录?)(?:中|里)?)?(?:忘了|忘掉|忘记)(?:了?吧)?[。.!！]*$/u,
-  ],
-  [
-    "forget",
-    /^(?<object>.+?)(?:のこと|って話)?(?:を|は|も|であることを|ということを|ことを)?(?:もう)?(?:忘れて|覚えて(?:い|おか)なくて(?:も)?(?:いい|大丈夫|結構)|覚えておく必要は?(?:ない|ありません))(?:おいて)?(?:ください|くれ|ほしい|です|よ)?[。.!！]*$/u,
-  ],
-  ["take", /^(?:把)?(?<object>.+?)(?:删除|删掉|清除|去掉|抹掉)(?:了?吧)?[。.!！]*$/u],
-  [
-    "take",
-    /^(?<object>.+?)(?:のこと)?(?:を|は|も)?(?:消去して|消して|削除して)(?:おいて)?(?:ください|くれ|ほしい)?[。.!！]*$/u,
-  ],
-];
+    ["forget", "(?:把)?#(?:从(?:你的)?(?:记忆|笔记|备忘录?)(?:中|里)?)?(?:忘了|忘掉|忘记)(?:了?吧)?"],
+    [
+      "forget",
+      "#(?:のこと|って話)?(?:を|は|も|であることを|ということを|ことを)?(?:もう)?(?:忘れて|覚えて(?:い|おか)なくて(?:も)?(?:いい|大丈夫|結構)|覚えておく必要は?(?:ない|ありません))(?:おいて)?(?:ください|くれ|ほしい|です|よ)?",
+    ],
+    ["take", "(?:把)?#(?:删除|删掉|清除|去掉|抹掉)(?:了?吧)?"],
+    ["take", "#(?:のこと)?(?:を|は|も)?(?:消去して|消して|削除して)(?:おいて)?(?:ください|くれ|ほしい)?"],
+  ] as const
+).map(([kind, form]) => [kind, new RegExp(`^${form.replace("#", "(?<object>.+?)")}[。.!！]*$`, "u")]);
 
 /** An order or a wish in a sentence. */
 interface Order {
@@ -197,9 +192,6 @@ function readOrders(sentence: string): readonly Order[] {
     });
   });
 }
-
-// Requests to forget, in nine languages. An order or wish is found clause by clause; the words that name its
-// target come after the order, before it, or in an earlier sentence.
 
 /** A parsed request to forget. */
 export interface ForgetRequest {
@@ -391,7 +383,7 @@ function requestOf(order: Order, sentence: string, earlier: readonly string[]): 
       (isPointing && RULE.test(phrase)),
     isOwn: ABOUT_ME.test(phrase),
   };
-  const strength = has(MEMORY, `${clause ?? ""} ${sentence.slice(at)}`)
+  const strength = `${clause ?? ""} ${sentence.slice(at)}`.match(MEMORY)
     ? "memory"
     : strengthOf(order, meant, sentence.slice(at));
   if (strength === undefined) return undefined;
@@ -441,9 +433,7 @@ function strengthOf(order: Order, meant: Meant, asked: string): Strength | undef
   const isWork = !isNoted && OF_WORK.test(phrase);
   if (isWork || phrase === "" || ELSEWHERE.test(meant.isPointing ? meant.bare : phrase)) return undefined;
   if (isOwn && (kind === "keep" || NOTED_OF.test(phrase))) return "sure";
-  return kind === "keep" || isTheirs(object, meant) || TAKES_BACK.test(order.verb)
-    ? "owned"
-    : namedBy(order, meant);
+  return kind === "keep" || isTheirs(order, meant) ? "owned" : namedBy(order, meant);
 }
 
 /** Only a part of the work: `the tests`, `the login page`. */
@@ -451,8 +441,9 @@ function isWorkAlone({ phrase, isNoted, isOwn }: Meant): boolean {
   return !isNoted && !isOwn && isShort(phrase) && WORK_AT_THE_END.test(phrase);
 }
 
-function isTheirs(object: string, { phrase, isNoted, isPerson }: Meant): boolean {
-  return isNoted || isPerson || POSSESSIVE.test(phrase) || ALL.test(object) || ASKED.test(object);
+function isTheirs({ verb, object }: Order, { phrase, isNoted, isPerson }: Meant): boolean {
+  const isCalled = isNoted || isPerson || POSSESSIVE.test(phrase);
+  return isCalled || TAKES_BACK.test(verb) || ALL.test(object) || ASKED.test(object);
 }
 
 function namedBy({ verb }: Order, { phrase, isPointing }: Meant): Strength | undefined {
@@ -472,7 +463,6 @@ function scopeOf(strength: Strength, { phrase, bare, isPerson, isNoted }: Meant)
   return strength === "named" || !POSSESSIVE.test(phrase) ? "own" : "anything";
 }
 
-const has = (known: RegExp, text: string): boolean => text.search(known) >= 0;
 const UNSPACED = /[\u3040-\u9fff]/u;
 const isShort = (phrase: string): boolean => phrase.split(/\s+/).length <= 4;
 /** Takes back what was just said, and not a part of the work. */

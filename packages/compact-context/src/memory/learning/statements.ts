@@ -17,7 +17,7 @@ import {
   TRANSIENT,
   word,
 } from "./language.ts";
-import { read } from "./meaning.ts";
+import { type Read, read } from "./meaning.ts";
 import { insteadOfForgotten, ownAsides, ownStatements, saidIn, sentencesOf } from "./own-words.ts";
 import { relationOf, tellsAnotherValue } from "./relation.ts";
 import { heldBy, holds, isOrdinary, list, toolsLike } from "./terms.ts";
@@ -51,9 +51,7 @@ const MOST_OF_ONE = 6;
 const MOST_OF_TALK = 8;
 
 /** True for transient states. */
-export function isTransient(text: string): boolean {
-  return TRANSIENT.test(text);
-}
+export const isTransient = (text: string): boolean => TRANSIENT.test(text);
 
 /** Rules that people state in their own name, oldest first: lasting ones, and those in `firm`. */
 export function ownRules(messages: readonly Message[], firm: ReadonlySet<string>): string[] {
@@ -441,23 +439,24 @@ function newsOf(sentence: string, known: readonly string[]): string | undefined 
 /** For ordering two lines: a newer text says something new about the older one, or names all it names. */
 export function speaksAnewOf(text: string, older: string): boolean {
   if (/[?？]$/.test(text)) return false;
-  return [text, ...clausesOf(text)].some((piece) => tellsMoreOf(piece, older)) || namesAllOf(text, older);
-}
-
-function namesAllOf(text: string, older: string): boolean {
   const [now, then] = [read(text), read(older)];
-  const shared = [...then.content].filter((term) => isDistinctive(term) && holds(now.content, term));
+  const namesAll = then.names.size > 0 && [...then.names].every((name) => holds(now.content, name));
   return (
-    shared.length > 1 && then.names.size > 0 && [...then.names].every((name) => holds(now.content, name))
+    (namesAll && sharedOf(now, then).length > 1) ||
+    [text, ...clausesOf(text)].some((piece) => tellsMoreOf(piece, older))
   );
 }
 
-const CLAUSE = /[,;:]\s+|\s[–—-]+\s|,?\s(?:so|and|but)\s/u;
-/** A shorter clause says nothing on its own. */
-const FEWEST = 4;
+/** The telling words of the older statement that the newer one mentions. */
+function sharedOf(now: Read, then: Read): readonly string[] {
+  return [...then.content].filter((term) => isDistinctive(term) && holds(now.content, term));
+}
 
+const CLAUSE = /[,;:]\s+|\s[–—-]+\s|,?\s(?:so|and|but)\s/u;
+
+/** The clauses of more than three words: a shorter one says nothing on its own. */
 function clausesOf(sentence: string): readonly string[] {
-  return sentence.split(CLAUSE).filter((clause) => clause.split(/\s+/).length >= FEWEST);
+  return sentence.split(CLAUSE).filter((clause) => clause.split(/\s+/).length > 3);
 }
 
 /** It states how something is: no wish, question or order, and not about the current moment. */
@@ -468,7 +467,7 @@ function states(text: string): boolean {
 
 function tellsMoreOf(text: string, older: string): boolean {
   const [now, then] = [read(text), read(older)];
-  const shared = [...then.content].filter((term) => isDistinctive(term) && holds(now.content, term));
+  const shared = sharedOf(now, then);
   const names = [...then.names].filter((name) => holds(now.content, name));
   const isNamed = names.some(isDistinctive) || (names.length > 1 && names.length === then.names.size);
   const another = tellsAnotherValue(now, then);
