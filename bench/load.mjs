@@ -1,15 +1,18 @@
-// node bench/load.mjs: what a process under load does over an archive on disk: many sessions at once, many sessions listed, what the archive
+// node bench/load.mjs [postgres]: what a process under load does over an archive on disk: many sessions at once, many sessions listed, what the archive
 // keeps of one long session, and a list of 20,000 messages. Counted in processor time; the event loop's delay by the clock.
-import { execFileSync } from "node:child_process";
+// With `postgres`, only the many sessions, over the server of COMPACT_POSTGRES_URL or one of its own.
+import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { CompactManager } from "../packages/compact-context/dist/index.js";
 import { createRedactor } from "../packages/compact-context/dist/redaction/redactor.js";
 import { createArchive } from "../packages/compact-context/dist/search/archive.js";
 import { createFsDriver } from "../packages/compact-context/dist/storage/fs/driver.js";
+import { createPostgresDriver } from "../packages/compact-context/dist/storage/postgres/driver.js";
 import { digits, number, table } from "./markdown.mjs";
 
 const DESCRIPTORS = 64;
@@ -22,12 +25,14 @@ if (process.argv[2] === "list") {
 
 const policy = { hardCapBuffer: 200, keepRecentTurns: 2, keepToolIoPairs: 1 };
 
-function managerOn(root, maxContextTokens = 4_000) {
+function managerOn(storage, maxContextTokens = 4_000) {
   return new CompactManager(
-    { model: "gpt-4o", maxContextTokens, policy, storage: { kind: "fs", root } },
-    { onWarning: () => undefined },
+    { model: "gpt-4o", maxContextTokens, policy },
+    { storage, onWarning: () => undefined },
   );
 }
+
+const onDisk = (root) => createFsDriver({ root });
 
 function turn(session, index, lines = 30) {
   return [
@@ -66,33 +71,57 @@ async function watched(work) {
   };
 }
 
+/** Work with the URL of a Postgres server, whose commits are durable. */
+async function onServer(work) {
+  if (process.env.COMPACT_POSTGRES_URL !== undefined) return work(process.env.COMPACT_POSTGRES_URL);
+  const start = fileURLToPath(new URL("../test/postgres/start.mjs", import.meta.url));
+  const server = spawn(process.execPath, [start, "--durable"], { stdio: ["pipe", "pipe", "inherit"] });
+  try {
+    const lines = createInterface({ input: server.stdout })[Symbol.asyncIterator]();
+    const { value: url } = await lines.next();
+    if (url === undefined) throw new Error("no Postgres server could be started");
+    return await work(url);
+  } finally {
+    server.stdin.end();
+  }
+}
+
+async function onPostgres(sessions, calls) {
+  return onServer(async (url) => {
+    const storage = createPostgresDriver({ url, schema: `compact_load_${process.pid}` });
+    try {
+      return await manySessions(storage, sessions, calls);
+    } finally {
+      await storage.close();
+    }
+  });
+}
+
 /** Every session makes its next call at the same moment. */
-function manySessions(sessions, calls) {
-  return inFolder((root) =>
-    watched(async () => {
-      const manager = managerOn(root);
-      const lists = Array.from({ length: sessions }, () => []);
-      let compactions = 0;
-      for (let call = 0; call < calls; call += 1) {
-        await Promise.all(
-          lists.map(async (list, session) => {
-            const given = [...list, ...turn(session, call)];
-            const { messages, report } = await manager.preflight(`s${session}`, given);
-            if (report.compacted) compactions += 1;
-            lists[session] = [...messages];
-          }),
-        );
-      }
-      await manager.flush();
-      return { sessions, calls: sessions * calls, compactions };
-    }),
-  );
+function manySessions(storage, sessions, calls) {
+  return watched(async () => {
+    const manager = managerOn(storage);
+    const lists = Array.from({ length: sessions }, () => []);
+    let compactions = 0;
+    for (let call = 0; call < calls; call += 1) {
+      await Promise.all(
+        lists.map(async (list, session) => {
+          const given = [...list, ...turn(session, call)];
+          const { messages, report } = await manager.preflight(`s${session}`, given);
+          if (report.compacted) compactions += 1;
+          lists[session] = [...messages];
+        }),
+      );
+    }
+    await manager.flush();
+    return { sessions, calls: sessions * calls, compactions };
+  });
 }
 
 /** One session until it has had so many compactions: bytes of its folder beside the bytes of what was said. */
 function longSession(compactions, { lines, window }) {
   return inFolder(async (root) => {
-    const manager = managerOn(root, window);
+    const manager = managerOn(onDisk(root), window);
     let list = [];
     let text = 0;
     let sent = 0;
@@ -134,7 +163,7 @@ function longList(messages) {
   const list = Array.from({ length: messages / 2 }, (_, index) => turn(0, index)).flat();
   return inFolder((root) =>
     watched(async () => {
-      const manager = managerOn(root, 128_000);
+      const manager = managerOn(onDisk(root), 128_000);
       const { messages: sent } = await manager.preflight("long", list);
       await manager.preflight("long", [...sent, ...turn(0, messages)]);
       await manager.flush();
@@ -143,16 +172,23 @@ function longList(messages) {
   );
 }
 
-function section({ many, long, short, listed, list }) {
-  const rate = (calls, seconds) => number(Math.round(calls / seconds));
-  const what = [
+function rowsOf(many, aim) {
+  return [
     [
       `${number(many.sessions)} sessions at once, calls a second of the processor`,
-      rate(many.calls, many.processorSeconds),
-      "1,500",
+      number(Math.round(many.calls / many.processorSeconds)),
+      aim,
     ],
     ["the same, delay of the event loop, p99", `${digits(many.p99)} ms`, "50 ms"],
     ["the same, longest delay", `${digits(many.longest)} ms`, ""],
+  ];
+}
+
+const COLUMNS = ["what", "measured", "aim"];
+
+function section({ many, long, short, listed, list }) {
+  const what = [
+    ...rowsOf(many, "1,500"),
     [
       `sessions listed with ${listed.descriptors} file descriptors`,
       `${number(listed.found)} of ${number(listed.sessions)}`,
@@ -175,13 +211,14 @@ function section({ many, long, short, listed, list }) {
   return `${number(many.calls)} calls, ${number(many.compactions)} of them compacting in a window of 4,000 tokens; every session calls at the same
 moment. The archive lies on disk, each write is durable. Processor time of the whole process, threads included.
 
-${table(["what", "measured", "aim"], what)}`;
+${table(COLUMNS, what)}`;
 }
 
 if (process.argv[2] === undefined) {
-  const many = await manySessions(1_000, 50);
+  const many = await inFolder((root) => manySessions(onDisk(root), 1_000, 50));
   const long = await longSession(300, { lines: 200, window: 16_000 });
   const short = await longSession(300, { lines: 30, window: 4_000 });
   const listed = await listing(10_000);
   console.log(section({ many, long, short, listed, list: await longList(20_000) }));
 }
+if (process.argv[2] === "postgres") console.log(table(COLUMNS, rowsOf(await onPostgres(1_000, 50), "2,000")));

@@ -130,7 +130,7 @@ function* writeSummary(scene: Scene): Steps<string> {
   const requestLinesNow = front.find(({ key }) => key === "request")?.lines ?? [];
   const requestRoom = countText(requestLinesNow.join("\n"));
   yield;
-  const selection = yield* createSelection(items, headlinesOf(scene, items), said, countText);
+  const selection = yield* createSelection(items, yield* headlinesOf(scene, items), said, countText);
   yield;
   const write = (): string[] => {
     const { taken } = selection;
@@ -185,12 +185,14 @@ function finish(
 }
 
 /** The start of each episode's story: the first words of its request, or of the one that it goes on with. */
-function headlinesOf(scene: Scene, items: readonly Item[]): Map<number, Item> {
+function* headlinesOf(scene: Scene, items: readonly Item[]): Steps<Map<number, Item>> {
   const begins = items.filter(
     (item) => item.kind === "request" && item.order === 0 && !isCurrent(scene, item),
   );
   const headlines = new Map(
-    begins.map((item): [number, Item] => [item.episode, { ...item, text: beginningOf(item.text) }]),
+    yield* flatMapInSteps(begins, (item): [number, Item][] => [
+      [item.episode, { ...item, text: beginningOf(item.text) }],
+    ]),
   );
   const own = scene.earlier.episodes.length;
   const last = headlines.get(own - 1);

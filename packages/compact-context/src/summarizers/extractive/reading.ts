@@ -29,7 +29,7 @@ import {
   type Task,
 } from "./steps.ts";
 import { groupBy, oneLine, readable, withoutMarks } from "./text.ts";
-import { readTextCalls, readTypedRuns, textResult } from "./text-calls.ts";
+import { readTextCalls, readTypedRuns, type TypedRuns, textResult } from "./text-calls.ts";
 import {
   type Answer,
   FOREIGN,
@@ -120,7 +120,7 @@ export function readConversation(messages: readonly Message[], context?: Summary
 }
 
 export function* readInSteps(messages: readonly Message[], context?: SummaryContext): Steps<Reading> {
-  const scene = sceneOf(messages, context);
+  const scene = yield* sceneOf(messages, context);
   yield;
   const steps = yield* readSteps(scene);
   const entries = yield* readEntries(scene, steps);
@@ -168,13 +168,13 @@ interface Scene {
   readonly repeats: boolean;
   readonly beside: readonly string[];
   /** Commands that people ran in the chat, and the messages with their output. */
-  readonly typed: ReturnType<typeof readTypedRuns>;
+  readonly typed: TypedRuns;
 }
 
-function sceneOf(messages: readonly Message[], context: SummaryContext | undefined): Scene {
+function* sceneOf(messages: readonly Message[], context: SummaryContext | undefined): Steps<Scene> {
   const list = new Set(context?.list);
   if (context === undefined || !messages.every((message) => list.has(message))) {
-    const typed = readTypedRuns(messages);
+    const typed = yield* readTypedRuns(messages);
     return { messages, staysOf: () => "no", repeats: false, beside: [], typed };
   }
   const summarized = new Set(messages);
@@ -186,7 +186,7 @@ function sceneOf(messages: readonly Message[], context: SummaryContext | undefin
     staysOf: (message) => (summarized.has(message) ? (kept.has(message.id) ? "cut" : "no") : "whole"),
     repeats: summarized.size > 0 && summarized.size < shown.length,
     beside: context.kept.filter(({ id }) => ids.has(id)).map(messageText),
-    typed: readTypedRuns(shown),
+    typed: yield* readTypedRuns(shown),
   };
 }
 

@@ -1,4 +1,5 @@
 import { type Message, messageText, type ToolCallPart } from "../../core/message.ts";
+import type { Steps } from "../../errors.ts";
 import { oneLine } from "./text.ts";
 import { readSaid } from "./typed.ts";
 
@@ -95,13 +96,15 @@ const MOST_PARTS = 40;
  * Commands that people ran in the chat, with their output, by the message that has them, and the messages that are
  * nothing but output.
  */
-export function readTypedRuns(messages: readonly Message[]): {
+export interface TypedRuns {
   readonly runs: ReadonlyMap<number, { readonly call: ToolCallPart; readonly output: string }>;
   readonly outputs: ReadonlySet<number>;
-} {
+}
+
+export function* readTypedRuns(messages: readonly Message[]): Steps<TypedRuns> {
   const runs = new Map<number, { readonly call: ToolCallPart; readonly output: string }>();
   const outputs = new Set<number>();
-  messages.forEach((message, index) => {
+  const read = (message: Message, index: number): void => {
     if (message.role !== "user" || outputs.has(index)) return;
     const [, handed, output = ""] = RAN.exec(messageText(message)) ?? [];
     const command = handed ?? RUN.exec(readSaid(message))?.[1];
@@ -111,7 +114,11 @@ export function readTypedRuns(messages: readonly Message[]): {
     const call = { type: "toolCall", id: `${message.id}#0`, name: "bash", arguments: { command } } as const;
     runs.set(index, { call, output: printed.text });
     for (const at of printed.at) outputs.add(at);
-  });
+  };
+  for (const [index, message] of messages.entries()) {
+    read(message, index);
+    yield;
+  }
   return { runs, outputs };
 }
 
