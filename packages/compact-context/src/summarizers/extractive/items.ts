@@ -83,6 +83,8 @@ const MAX_DEPTH = 5;
 const NARRATION =
   /^(?:now |good|great|perfect|ok(?:ay)?|excellent|alright|sure|right)?[,.!]?\s*(?:now |next,? )?(?:let me|let's (?:look|check|see|start|run|verify)|i['’]ll (?:now |start|also |read|look|check|run|create|add|update)|i need to|now i|(?:now|next|then|first|finally|also),? (?:update|find|remove|add|fix|create|run|check|write|replace|edit|change|move|verify|test)\b[^.]{0,200}:$)/i;
 
+const MESSAGES_OF_A_STEP = 8;
+
 /** All candidate pieces, in chronological order. `shorten` removes the common root from paths. */
 export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope["shorten"]): Steps<Item[]> {
   const last = reading.messages.length;
@@ -97,7 +99,7 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
   for (const [index, episode] of reading.episodes.entries()) {
     const first = items.length;
     for (const [source, pieces] of piecesOf(episode, scope)) {
-      yield;
+      if (source % MESSAGES_OF_A_STEP === 0) yield;
       for (const { kind, text, weight, decides } of pieces) {
         items.push({
           kind,

@@ -98,13 +98,18 @@ const MOST_PARTS = 40;
 export function readTypedRuns(messages: readonly Message[]): {
   readonly runs: ReadonlyMap<number, { readonly call: ToolCallPart; readonly output: string }>;
   readonly outputs: ReadonlySet<number>;
+  /** What people typed, by message; that of an output is left out. */
+  readonly said: ReadonlyMap<number, string>;
 } {
   const runs = new Map<number, { readonly call: ToolCallPart; readonly output: string }>();
   const outputs = new Set<number>();
+  const said = new Map<number, string>();
   messages.forEach((message, index) => {
     if (message.role !== "user" || outputs.has(index)) return;
     const [, handed, output = ""] = RAN.exec(messageText(message)) ?? [];
-    const command = handed ?? RUN.exec(readSaid(message))?.[1];
+    const own = readSaid(message);
+    said.set(index, own);
+    const command = handed ?? RUN.exec(own)?.[1];
     if (command === undefined) return;
     const printed = handed === undefined ? printedBehind(messages, index + 1) : { text: output, at: [index] };
     if (printed === undefined) return;
@@ -112,7 +117,7 @@ export function readTypedRuns(messages: readonly Message[]): {
     runs.set(index, { call, output: printed.text });
     for (const at of printed.at) outputs.add(at);
   });
-  return { runs, outputs };
+  return { runs, outputs, said };
 }
 
 /**
