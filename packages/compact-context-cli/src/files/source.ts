@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { createReadStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
@@ -97,7 +98,11 @@ export async function* decoded(
 /** Checks the chunks of a file in order, and its end when called without one; false for invalid UTF-8. */
 function createUtf8Check(): (piece?: Uint8Array) => boolean {
   const decoder = new TextDecoder("utf-8", { fatal: true });
+  let isWhole = true;
   return (piece) => {
+    // Up to a chunk that cuts a character, none needs the one before it.
+    isWhole &&= piece === undefined || isUtf8(piece);
+    if (isWhole) return true;
     try {
       decoder.decode(piece, { stream: piece !== undefined });
       return true;

@@ -60,7 +60,17 @@ export function applyEdit(message: Message, edit: Edit | undefined, context: Edi
   return edit.next === undefined ? edited : applyEdit(edited, edit.next, context);
 }
 
+/** True for a part that the edit may change. */
+function concerns(
+  { clear, clearInputs, elideTo, resultsTo, dropMedia, stripReasoning }: Edit,
+  { type }: Part,
+): boolean {
+  if (elideTo !== undefined || resultsTo !== undefined || dropMedia || stripReasoning) return true;
+  return type === "toolResult" ? clear === true : type === "toolCall" && clearInputs === true;
+}
+
 function applyOnce(message: Message, edit: Edit, context: EditContext): Message {
+  if (!message.parts.some((part) => concerns(edit, part))) return message;
   const { archiveId } = context;
   const isHeld = archiveId !== undefined && edit.unarchived !== true;
   const pointer = isHeld ? `; archive id ${archiveId(message)}` : "";

@@ -52,6 +52,8 @@ const MAX_FROM = 80;
 /** Maximum lines of a cleared output: a search's first hits say most, and the archive has the rest. */
 const MAX_CLEARED = 6;
 const MAX_DEPTH = 5;
+const MESSAGES_OF_A_STEP = 8;
+
 /** All candidate pieces, in chronological order. `shorten` removes the common root from paths. */
 export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope["shorten"]): Steps<Item[]> {
   const last = reading.messages.length;
@@ -67,7 +69,7 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
   for (const [index, episode] of reading.episodes.entries()) {
     const first = items.length;
     for (const [source, pieces] of piecesOf(episode, scope)) {
-      yield;
+      if (source % MESSAGES_OF_A_STEP === 0) yield;
       for (const { kind, text, weight, decides } of pieces) {
         items.push({
           kind,

@@ -286,8 +286,7 @@ export function languagesOf(text: string): readonly Language[] {
 /** Number of indicative words in the text per Latin-script language. */
 function tellingWords(text: string): readonly number[] {
   const counts = LATIN.map(() => 0);
-  for (const word of text.match(/[\p{L}'’]+/gu) ?? []) {
-    const token = word.replaceAll("’", "'");
+  for (const token of text.replaceAll("’", "'").match(/[\p{L}']+/gu) ?? []) {
     const end = token.indexOf("'");
     const whole = TELLING.get(token) ?? 0;
     // In a contraction, the part before the apostrophe counts too.

@@ -227,7 +227,7 @@ function* readSteps({ messages, staysOf, typed }: Scene): Steps<Step[]> {
 
 function* readEntries({ messages, staysOf, typed }: Scene, steps: readonly Step[]): Steps<Entry[]> {
   const stepsOf = groupBy(steps, ({ message }) => message);
-  const said = { asked: "", before: "" };
+  const said: LastSaid = { asked: "", before: "", typed: typed.said };
   return yield* flatMapInSteps(messages, (message, index) => {
     if (message.role !== "user" && message.role !== "assistant") return [];
     const calls = stepsOf.get(index) ?? [];
@@ -249,19 +249,26 @@ const THOUGHT = /^[ \t]*<(think(?:ing)?)>[\s\S]*?<\/\1>\s*/gim;
 /** Some hosts write this sentence as the assistant without being asked. */
 const NOTHING_SAID = "No response requested.";
 
-/** What the text of a message is. `said` keeps the assistant's last words while they wait for a reply, and the text before. */
+/** The assistant's last words while they wait for a reply, the text before, and what people typed, by message. */
+interface LastSaid {
+  asked: string;
+  before: string;
+  readonly typed: ReadonlyMap<number, string>;
+}
+
+/** What the text of a message is. */
 function spokenEntry(
   message: Message,
   index: number,
   stays: Speech["stays"],
   closing: boolean,
-  said: { asked: string; before: string },
+  said: LastSaid,
 ): Entry | undefined {
   const { role, id } = message;
   const text = messageText(message).trim();
   const whole = role === "assistant" ? readTextCalls(text.replace(THOUGHT, ""), id).said : text;
   const foreign = FOREIGN.test(whole);
-  const words = foreign || role === "assistant" ? whole : readSaid(message);
+  const words = foreign || role === "assistant" ? whole : (said.typed.get(index) ?? readSaid(message));
   const answer = readPrompted(whole, said.before);
   said.before = whole;
   if (answer !== undefined) return { kind: "answer", message: index, id, answer };

@@ -317,10 +317,9 @@ function errorRows({ reading, earlier, shorten }: Scene): string[] {
 
 /** What is running, including what ran at the end of the previous round and was not reported as ended. */
 function runningRows({ reading, earlier, shorten }: Scene): string[] {
-  const words = reading.messages.map(messageText).join("\n");
   const ended = (row: string): boolean => {
     const id = /\(id ([\w-]+)\)$/.exec(row)?.[1];
-    return id === undefined || words.includes(id);
+    return id === undefined || reading.messages.some((message) => messageText(message).includes(id));
   };
   return [...earlier.rows("running").filter((row) => !ended(row)), ...reading.running.map(shorten)];
 }

@@ -1,5 +1,5 @@
 import { flatMapInSteps, type Steps } from "../../errors.ts";
-import { clipToTokens, depthOf, eachTerm, termsOf, WORD_WEIGHT } from "./text.ts";
+import { clipToTokens, depthOf, eachTerm, WORD_WEIGHT } from "./text.ts";
 
 /** A piece of the story, included whole or not at all. */
 export interface Item {
@@ -47,8 +47,9 @@ interface KnownTerm {
   last: number;
   readonly isName: boolean;
   rarity: number;
-  /** How often it was said. */
+  /** In how many texts it was said, and the last of them. */
   times: number;
+  text: number;
 }
 
 interface WeighedTerms {
@@ -71,7 +72,7 @@ export function* createSaid(items: readonly Item[]): Steps<Said> {
   const termOf = (term: string, weight: number): KnownTerm => {
     let found = known.get(term);
     if (found === undefined) {
-      found = { count: 0, last: -1, isName: weight > WORD_WEIGHT, rarity: 1, times: 0 };
+      found = { count: 0, last: -1, isName: weight > WORD_WEIGHT, rarity: 1, times: 0, text: 0 };
       known.set(term, found);
     }
     return found;
@@ -90,6 +91,7 @@ export function* createSaid(items: readonly Item[]): Steps<Said> {
     return [{ terms: own, weights }];
   });
   const whole = Math.max(1, Math.log(1 + items.length));
+  let texts = 0;
   for (const term of known.values()) {
     const rarity = Math.max(MIN_RARITY, 1 - Math.log(term.count) / whole);
     term.rarity = term.isName ? rarity * (0.5 + term.last / items.length) : rarity;
@@ -98,7 +100,12 @@ export function* createSaid(items: readonly Item[]): Steps<Said> {
     terms,
     rarity: (term) => known.get(term)?.rarity ?? 1,
     add(text) {
-      for (const [term, weight] of termsOf(text)) termOf(term, weight).times += 1;
+      texts += 1;
+      eachTerm(text, (term, weight) => {
+        const found = termOf(term, weight);
+        if (found.text !== texts) found.times += 1;
+        found.text = texts;
+      });
     },
     novelty({ terms: own, weights }) {
       let sum = 0;

@@ -66,7 +66,9 @@ export function readSentences(text: string): Sentence[] {
 
 /** The sentences of one line, and whether each is quoted. */
 function sentencesIn(line: string): { readonly words: string; readonly quoted: boolean }[] {
-  const quotes = [...line.matchAll(QUOTED)].map(({ index, 0: words }) => [index, index + words.length]);
+  const quotes = /[“"]/.test(line)
+    ? [...line.matchAll(QUOTED)].map(({ index, 0: words }) => [index, index + words.length])
+    : [];
   const start = LIST_MARK.exec(line)?.[0].length ?? 0;
   let end = start;
   let quote = 0;
@@ -80,15 +82,15 @@ function sentencesIn(line: string): { readonly words: string; readonly quoted: b
   });
 }
 
+const EMPHASIS = /\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)/g;
+
 /** Lower case, without list and emphasis markers and quoted text. */
 function plainOf(sentence: string): string {
-  return sentence
-    .replace(LIST_MARK, "")
-    .replace(/\*\*|__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)/g, "")
-    .replace(/[“”"]([^“”"\n]{1,120})[“”"]/g, "“”")
-    .replace(/\s+/g, " ")
-    .trim()
-    .toLowerCase();
+  const unmarked = sentence.replace(LIST_MARK, "");
+  const plain = /[*_“”"]/.test(unmarked)
+    ? unmarked.replace(EMPHASIS, "").replace(/[“”"]([^“”"\n]{1,120})[“”"]/g, "“”")
+    : unmarked;
+  return oneLine(plain).toLowerCase();
 }
 
 /** The words of those sentences for which something holds. */
@@ -132,6 +134,8 @@ const NO_OPINION =
 /** Considers possibilities, or reports others' opinions. */
 const DISCUSSES =
   /^(?:(?:let['’]?s )?(?:discuss|debate|compare|weigh)\b|(?:some|many|most|other) (?:people|teams|folks|devs|developers|projects|argue|say|think)\b|in (?:theory|principle)\b|(?:pros?|cons?|(?:option|variant|alternative|approach|choice) \w{1,12})\b[:,]|either\b.{1,200}\bor\b|an? (?:\w+ ){1,2}would (?:say|argue|think)\b|if (?:we|i|it|they|one|all|every\w*) (?:\w+ ){0,3}?(?:\w+ed|were|was|had|did)\b.{1,300}\b(?:would|could|might)(?:n['’]t)?\b)|\b(?:undecided|torn|trade-?offs)\b/;
+const NO_WISHES = [ONE_OFF, AT_HAND, NO_OPINION, DISCUSSES];
+
 /** Standing rules in a user's text: they bind work beyond the current step. */
 export function rulesIn(text: string, all: readonly Sentence[] = readSentences(text)): string[] {
   const task = { isPlan: isDocument(text), builds: BUILDS.test(text.slice(0, MOST_OF_A_WISH)) };
@@ -202,10 +206,7 @@ function isNoWish({ plain, heading, item, pasted }: Sentence): boolean {
     return true;
   if (pasted || (item && DONE_HEADING.test(heading))) return true;
   const asks = QUESTION.test(plain) || ASKS_UNMARKED.test(plain);
-  return (
-    (asks && !WISHES.test(plain)) ||
-    [ONE_OFF, AT_HAND, NO_OPINION, DISCUSSES].some((pattern) => pattern.test(plain))
-  );
+  return (asks && !WISHES.test(plain)) || NO_WISHES.some((pattern) => pattern.test(plain));
 }
 
 // ---- superseded rules
@@ -237,12 +238,16 @@ const MOST_ALIKE = 64;
 
 /** The rules, newest first, without those that a newer one supersedes. */
 export function* standing<Rule extends { readonly text: string }>(rules: readonly Rule[]): Steps<Rule[]> {
-  const byWord = new Map<string, readonly Topic[]>();
+  const byWord = new Map<string, Topic[]>();
   return yield* flatMapInSteps(rules, (rule) => {
     const topic = topicOf(rule.text);
     const keys = topic.words.size === 0 ? [topic.whole] : [...topic.words];
     if (keys.some((key) => byWord.get(key)?.some((newer) => covers(newer, topic)) === true)) return [];
-    for (const key of keys) byWord.set(key, [...(byWord.get(key) ?? []), topic].slice(-MOST_ALIKE));
+    for (const key of keys) {
+      const alike = byWord.get(key) ?? [];
+      if (alike.push(topic) > MOST_ALIKE) alike.shift();
+      byWord.set(key, alike);
+    }
     return [rule];
   });
 }
@@ -250,11 +255,12 @@ export function* standing<Rule extends { readonly text: string }>(rules: readonl
 /** True if two rules have the same subject, so that the newer supersedes the older. */
 function covers(newer: Topic, older: Topic): boolean {
   if (newer.words.size === 0 || older.words.size === 0) return newer.whole === older.whole;
-  const shared = sharedBy(newer.words, older.words);
-  if (3 * (newer.words.size + older.words.size) > 8 * shared) return false;
-  if (newer.names.size === 0 || older.names.size === 0)
-    return newer.names.size === older.names.size || newer.words.size <= 2;
-  return sharedBy(newer.names, older.names) === Math.min(newer.names.size, older.names.size);
+  const fewest = Math.min(newer.names.size, older.names.size);
+  const agree =
+    fewest === 0
+      ? newer.names.size === older.names.size || newer.words.size <= 2
+      : sharedBy(newer.names, older.names) === fewest;
+  return agree && 3 * (newer.words.size + older.words.size) <= 8 * sharedBy(newer.words, older.words);
 }
 
 function sharedBy(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
@@ -316,6 +322,7 @@ const PREFERS =
 /** Accepts a proposal and states what follows. */
 const AGREES =
   /^(?:yes,? )?(?:i agree|agreed|good call|good idea|fair (?:point|enough))(?: with [^,.;:—–-]{1,60})?[,.;:—– -]{1,3}(?! ?(?:let me|i['’]ll (?:check|look|read)|that|this is|here)).{12,}/;
+const SETTLES = [NAMED, MEANT, AGREES, CHOOSES, ON_PURPOSE];
 const DECISION_HEADING =
   /\b(?:(?:design|key|important|product|main) )?decisions?(?: \([^)]{1,40}\)| (?:captured|made|so far|taken))?\s?[:：]?$|^why (?:i|we) (?!was|were|am|are)\w+ .{1,60}$|\bchosen (?:approach|design)\b|^(?:i|we|option \w+|my) .{0,80}\bbecause\b.{0,3}$/;
 /** What people say of what they want built, as a choice. */
@@ -337,8 +344,9 @@ function isDecision({ text, plain, heading, item }: Sentence): boolean {
   if (plain.endsWith(":") && plain.length < 60) return false;
   if (plain.length < (/\p{Lo}/u.test(plain) ? 5 : 12)) return false;
   if (item && (DECISION_HEADING.test(heading) || PREFERS.test(plain))) return true;
-  const isNamed = [NAMED, MEANT, AGREES, CHOOSES, ON_PURPOSE].some((pattern) => pattern.test(plain));
-  const settled = isNamed || languagesOf(plain).some(({ decision }) => decision.test(plain));
+  const settled =
+    SETTLES.some((pattern) => pattern.test(plain)) ||
+    languagesOf(plain).some(({ decision }) => decision.test(plain));
   if (
     !settled ||
     FINDING.test(plain) ||

@@ -212,11 +212,13 @@ export function findRunning(steps: readonly Step[], notices: readonly string[]):
     const args = argumentsValue(step.call);
     const named = isObject(args) ? idOf(args) : "";
     const head = step.result?.text.slice(0, 4_000) ?? "";
-    const ended = ENDED.test(head) || /kill|stop|cancel/i.test(step.call.name);
-    if (running.has(named) && ended) running.delete(named);
-    if (running.has(named) || ended || !isStarted(step, head)) continue;
-    const id = STARTED.exec(head)?.[1] ?? step.call.id;
-    running.set(id, `${nameOf(step)} (id ${id})`);
+    const known = running.has(named);
+    if (!known && !isStarted(step, head)) continue;
+    if (hasEnded(step, head)) running.delete(named);
+    else if (!known) {
+      const id = STARTED.exec(head)?.[1] ?? step.call.id;
+      running.set(id, `${nameOf(step)} (id ${id})`);
+    }
   }
   for (const notice of notices.filter((text) => ENDED.test(text)))
     running.delete(STARTED.exec(notice)?.[1] ?? "");
@@ -225,6 +227,10 @@ export function findRunning(steps: readonly Step[], notices: readonly string[]):
     return result === undefined && !stays && message === last && (kind === "agent" || kind === "run");
   });
   return [...running.values(), ...unanswered.map((step) => `${nameOf(step)}; ${NOT_RECORDED}`)];
+}
+
+function hasEnded({ call }: Step, head: string): boolean {
+  return ENDED.test(head) || /kill|stop|cancel/i.test(call.name);
 }
 
 function isStarted({ action, outcome }: Step, head: string): boolean {

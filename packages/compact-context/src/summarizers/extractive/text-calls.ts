@@ -99,15 +99,20 @@ const MOST_PARTS = 40;
 export interface TypedRuns {
   readonly runs: ReadonlyMap<number, { readonly call: ToolCallPart; readonly output: string }>;
   readonly outputs: ReadonlySet<number>;
+  /** What people typed, by message; that of an output is left out. */
+  readonly said: ReadonlyMap<number, string>;
 }
 
 export function* readTypedRuns(messages: readonly Message[]): Steps<TypedRuns> {
   const runs = new Map<number, { readonly call: ToolCallPart; readonly output: string }>();
   const outputs = new Set<number>();
+  const said = new Map<number, string>();
   const read = (message: Message, index: number): void => {
     if (message.role !== "user" || outputs.has(index)) return;
     const [, handed, output = ""] = RAN.exec(messageText(message)) ?? [];
-    const command = handed ?? RUN.exec(readSaid(message))?.[1];
+    const own = readSaid(message);
+    said.set(index, own);
+    const command = handed ?? RUN.exec(own)?.[1];
     if (command === undefined) return;
     const printed = handed === undefined ? printedBehind(messages, index + 1) : { text: output, at: [index] };
     if (printed === undefined) return;
@@ -119,7 +124,7 @@ export function* readTypedRuns(messages: readonly Message[]): Steps<TypedRuns> {
     read(message, index);
     yield;
   }
-  return { runs, outputs };
+  return { runs, outputs, said };
 }
 
 /**

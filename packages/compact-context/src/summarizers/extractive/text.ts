@@ -316,7 +316,7 @@ const TELLING = /[\d_/]|[A-Za-z][A-Z]|\.[\w@+~:#=?&%$./-]|--/;
 /** Visits the pieces of a text that may contain facts: whole URLs, then runs that are not plain words. */
 export function eachRun(text: string, visit: (run: string) => void): void {
   const rest = text.includes("://") ? withoutUrls(text, visit) : text;
-  for (const [run] of rest.matchAll(RUN)) if (TELLING.test(run)) visit(run);
+  for (const run of rest.match(RUN) ?? []) if (TELLING.test(run)) visit(run);
 }
 
 function withoutUrls(text: string, visit: (url: string) => void): string {
@@ -366,7 +366,7 @@ function trimEnd(text: string): string {
 export function pathKey(path: string): string | undefined {
   const [first, last] = path
     .split("/")
-    .filter((part) => !/^(?:\.{0,2}|~)$/.test(part))
+    .filter((part) => part.length > 2 || !/^(?:\.{0,2}|~)$/.test(part))
     .slice(-2);
   const key = `${first}/${last}`;
   return last !== undefined && /[A-Za-z]/.test(key) ? key : undefined;

@@ -374,12 +374,14 @@ function shorten(text: string): string {
 }
 
 /** A prompt of aider's, what it asks, and what was typed behind it. */
+const MAY_PROMPT = /\(y\/n| to the chat\?/;
 const PROMPTED =
   /^(?:([^\n?]{3,200}\?)\s{0,3})?(?:\(y\/n(?:\/\w{1,20})?\)|(?<= to the chat\?\s{0,3}))\s{0,3}(\S[^\n]{0,2000})$/m;
 
 /** What a person typed at a prompt, in a text of the host's or of the assistant's; `before` may end with the question. */
 export function readPrompted(text: string, before: string): Answer | undefined {
-  const [whole, about, typed] = PROMPTED.exec(text.slice(0, 8_000)) ?? [];
+  const read = text.slice(0, 8_000);
+  const [whole, about, typed] = (MAY_PROMPT.test(read) && PROMPTED.exec(read)) || [];
   if (whole === undefined || typed === undefined) return undefined;
   const asked = about ?? /[^\n]{3,200}\?\s*$/.exec(before.slice(-300))?.[0] ?? "";
   return { kind: "choice", about: asked.trim(), text: typed.trim() };
