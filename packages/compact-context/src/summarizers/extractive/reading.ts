@@ -245,7 +245,7 @@ function endsInText({ parts }: Message): boolean {
 }
 
 /** Reasoning that a model writes into its text. */
-const THOUGHT = /^[ \t]*<(think(?:ing)?)>[\s\S]*?<\/\1>\s*/gim;
+const THOUGHT = /^[ \t]*<(think(?:ing)?)>(?:(?!^[ \t]*<think)[\s\S])*?<\/\1>\s*/gim;
 /** Some hosts write this sentence as the assistant without being asked. */
 const NOTHING_SAID = "No response requested.";
 
