@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type AgentModel, createAgent } from "../../packages/compact-context/src/agent/index.ts";
 import { createScriptedModel } from "../../packages/compact-context/src/agent/scripted.ts";
-import { countTokens } from "../../packages/compact-context/src/compact.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { agentWith, endOf, eventsOf, play, resultsIn, tool } from "./harness.ts";
 
@@ -272,24 +271,6 @@ describe("models that go wrong", () => {
     expect(sent?.length).toBeLessThan((refused?.length ?? 0) * 0.8);
     expect(sent).toContain("<COMPACT-SUMMARY v1>");
     expect(sent).toContain("go on");
-  });
-
-  it("learns from a refusal's own count: a provider that counts more is not asked in vain at each fill", async () => {
-    const { agent } = await agentWith(
-      ({ messages }) => {
-        const { tokens } = countTokens(messages, { model: "gpt-4o" });
-        const theirs = Math.floor(tokens * 1.4);
-        const error = Object.assign(new Error(`prompt is too long: ${theirs} tokens > 6000 maximum`), {
-          statusCode: 400,
-        });
-        return theirs > 6000 ? { error } : { text: `Noted ${"a fact ".repeat(200)}` };
-      },
-      { config: { storage: { kind: "memory" }, maxContextTokens: 6000, policy: { hardCapBuffer: 500 } } },
-    );
-    const retries: unknown[] = [];
-    for (let turn = 1; turn <= 40; turn += 1)
-      retries.push(...eventsOf(await play(agent, `Fact ${turn}. ${"More. ".repeat(200)}`), "retry"));
-    expect(retries).toHaveLength(1);
   });
 
   it("tells that a request is too long where nothing of it can go", async () => {

@@ -202,8 +202,6 @@ export interface FailedCall<T> extends HostCall<T> {
 const HARDER = 0.5;
 /** or at this share of the limit reported by the provider. */
 const SHARE_OF_LIMIT = 0.9;
-/** A refusal teaches at most this multiple of our count: what it says of hidden tokens would leave no room. */
-const MOST_LEARNED = 1.5;
 
 /**
  * The list, compacted harder, for a request that the provider rejected as too long. Throws the provider's own
@@ -217,15 +215,10 @@ export async function fitHarder<T>(
   const said = tooLong(error);
   if (said === undefined) throw error;
   const note = "the provider found the request too long";
-  const { totalTokens, maxContextTokens } = manager.getState(sessionId);
-  const { limit = maxContextTokens, input = totalTokens } = said;
-  const smaller =
-    limit < maxContextTokens ? ` (its limit is ${limit} tokens: set maxContextTokens to ${limit})` : "";
-  manager.warn(sessionId, "too_long", `${note}${smaller}; it is compacted harder and sent once more`);
-  const targetTokens = harderTarget(said, totalTokens || input, request.maxOutputTokens);
-  // A report above the window would be ignored, as a sum over several requests.
-  const usage = { input_tokens: Math.min(input, maxContextTokens, Math.floor(totalTokens * MOST_LEARNED)) };
-  const asked = { ...request, targetTokens, note, usage };
+  manager.warn(sessionId, "too_long", `${note}; it is compacted harder and sent once more`);
+  const counted = manager.getState(sessionId).totalTokens || (said.input ?? 0);
+  const targetTokens = harderTarget(said, counted, request.maxOutputTokens);
+  const asked = { ...request, targetTokens, note };
   const shorter = await preflight({ sessionId, messages, request: asked, force: true }).catch(() => sent);
   const same = shorter.length === sent.length && shorter.every((entry, index) => entry === sent[index]);
   if (same) throw error;

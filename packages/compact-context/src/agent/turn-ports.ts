@@ -1,7 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import type { TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import { CompactError } from "../errors.ts";
-import { fitHarder } from "../host.ts";
 import { checkUser, readChannelSession } from "../memory/files/folders.ts";
 import { escapeRuntimeTags, injectRuntimeContext, renderRuntimeContext } from "../memory/pack.ts";
 import { objectOf, textOf } from "../providers/request.ts";
@@ -104,7 +103,6 @@ function commonPorts(
     session,
     model,
     preflight,
-    fitHarder: (call) => fitHarder(manager, preflight, call),
     limits: state.limits,
     emit: (event) => state.emit(event),
     clock: state.clock,

@@ -1,6 +1,7 @@
-import { type FailedCall, type HostCall, type HostPreflight, orAborted } from "../host.ts";
+import { type HostPreflight, orAborted } from "../host.ts";
 import { NO_ANSWER } from "../memory/memory-task.ts";
 import { objectOf } from "../providers/request.ts";
+import { tooLong } from "../providers/too-long.ts";
 import {
   type AgentMessage,
   type AgentModel,
@@ -25,8 +26,6 @@ export interface TurnPorts {
   readonly tools: ToolRunOptions["tools"];
   readonly refuse: ToolRunOptions["refuse"];
   readonly preflight: HostPreflight;
-  /** The list to send instead of one that the provider found too long; rejects with its error if there is none. */
-  readonly fitHarder: (call: FailedCall<AgentMessage>) => Promise<readonly AgentMessage[]>;
   /** Called with the provider's usage record of every request. */
   readonly metered: (usage: unknown) => void;
   readonly limits: AgentLimits;
@@ -69,7 +68,7 @@ async function steps(ports: TurnPorts, signal: AbortSignal, stopped: () => TurnE
   const { limits, session } = ports;
   let made = 0;
   for (let requests = 1; ; requests += 1) {
-    await fitRequest(ports, signal);
+    await fitRequest(ports, signal, false);
     const answer = await askFitting(ports, signal);
     if ("error" in answer) return broken(answer, ports, signal.aborted ? stopped() : "failed");
     const { calls, text, usage, message } = answer;
@@ -98,21 +97,19 @@ function limitReached(
   return { end: "request-limit", words: `take ${limits.requests} requests to the model` };
 }
 
-/** Runs the preflight; the session continues with its list. */
-async function fitRequest(ports: TurnPorts, signal: AbortSignal): Promise<void> {
-  const { session, preflight } = ports;
-  const { messages } = session;
-  const call = callOf(ports, signal);
+/** Runs the preflight; the session continues with its list. False if the list is unchanged. */
+async function fitRequest(
+  { session, system, tools, preflight }: TurnPorts,
+  signal: AbortSignal,
+  force: boolean,
+): Promise<boolean> {
+  const { messages, id: sessionId, usage } = session;
   session.usage = undefined;
-  const sent = await preflight(call);
+  const request = { format: "ai-sdk" as const, system, tools: shapesOf(tools), signal, usage };
+  const sent = await preflight({ sessionId, messages, request, force });
   const same = sent.length === messages.length && sent.every((message, index) => message === messages[index]);
   if (!same) await session.replace(sent);
-}
-
-function callOf({ session, system, tools }: TurnPorts, signal: AbortSignal): HostCall<AgentMessage> {
-  const { messages, id: sessionId, usage } = session;
-  const request = { format: "ai-sdk" as const, system, tools: shapesOf(tools), signal, usage };
-  return { sessionId, messages, request };
+  return !same;
 }
 
 /** Tools as counted and sent. */
@@ -123,12 +120,9 @@ export function shapesOf(tools: TurnPorts["tools"]): AgentModelRequest["tools"] 
 /** Compacts and resends a request that the provider rejects as too long, although it was counted to fit. */
 async function askFitting(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer | BrokenAnswer> {
   const answer = await ask(ports, signal);
-  if (!("error" in answer) || signal.aborted) return answer;
-  const { session, fitHarder } = ports;
-  const failed = { ...callOf(ports, signal), sent: session.messages, error: answer.error };
-  const shorter = await fitHarder(failed).catch(() => undefined);
-  if (shorter === undefined) return answer;
-  await session.replace(shorter);
+  if (!("error" in answer) || signal.aborted || tooLong(answer.error) === undefined) return answer;
+  const shorter = await fitRequest(ports, signal, true).catch(() => false);
+  if (!shorter) return answer;
   const reason = "the provider found the request too long; it is compacted";
   ports.emit({ type: "retry", attempt: 1, reason, pauseMs: 0, discarded: answer.text });
   return ask(ports, signal);
