@@ -93,7 +93,7 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(
     {
       id: "anthropic/system-leads",
       explanation:
-        "System text among the messages stands right behind a user message and before an assistant's or at the end; nowhere else.",
+        "System text follows an assistant message: it can neither be lifted in order nor be sent there.",
       link: SYSTEM,
       mend: "The entry is moved to the front, from where the host lifts it into `system`.",
       check: (list) => leading(list, systemIn(list).stranded),
@@ -231,25 +231,17 @@ function startsWrong({ format, entries }: ReadList): Finding[] {
   return opens ? [] : [atEntry(first, undefined, openAt(format, first.position))];
 }
 
-/** System entries with text: before all others, after others, and of these where no model takes them. */
+/** System entries before all others, after others, and of these after the assistant's. */
 function systemIn({ entries }: ReadList): Record<"leading" | "trailing" | "stranded", Entry[]> {
   const found: ReturnType<typeof systemIn> = { leading: [], trailing: [], stranded: [] };
-  const spoken = entries.filter((entry) => !isDirective(entry));
-  const first = spoken.findIndex((entry) => !isSystem(entry));
-  for (const [index, entry] of spoken.entries()) {
-    if (!isSystem(entry)) continue;
-    const isLeading = first < 0 || index < first;
-    found[isLeading ? "leading" : "trailing"].push(entry);
-    const [before, after] = [spoken[index - 1], spoken[index + 1]].map((beside) => beside?.message.role);
-    const isPlaced = /^(?:user|tool)$/.test(before ?? "") && /^assistant$/.test(after ?? "assistant");
-    if (!isLeading && !isPlaced) found.stranded.push(entry);
+  let speaker: Entry | undefined;
+  for (const entry of entries) {
+    if (!isSystem(entry)) speaker = entry;
+    else if (speaker === undefined) found.leading.push(entry);
+    else found.trailing.push(entry);
+    if (isSystem(entry) && speaker?.message.role === "assistant") found.stranded.push(entry);
   }
   return found;
-}
-
-/** True for a system entry without text that sets `output_config` from there on; it may stand anywhere. */
-function isDirective({ native, message }: Entry): boolean {
-  return message.role === "system" && native.output_config !== undefined && message.parts.length === 0;
 }
 
 /** Findings at system entries that are moved to the front, from where the host lifts them. */
@@ -390,10 +382,8 @@ function leftOut({ entry, cell, path, inner }: FoundImage, problem?: string): Fi
   return at(entry, path, problem, replaced({ entry, cell }));
 }
 
-/** True for an empty entry that is neither the assistant's last nor a directive. */
-function isEmptyMessage(entry: Entry, next: Entry | undefined): boolean {
-  if (isDirective(entry)) return false;
-  const { native, message } = entry;
+/** True for an empty entry that is not the assistant's last. */
+function isEmptyMessage({ native, message }: Entry, next: Entry | undefined): boolean {
   const { content } = native;
   const isEmpty = Array.isArray(content) ? content.length === 0 : isBlankText(content);
   return isEmpty && !(next === undefined && message.role === "assistant");

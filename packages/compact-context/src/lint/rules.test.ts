@@ -622,20 +622,6 @@ const CASES: readonly Case[] = [
     mended: [{ role: "system", content: "rules" }, { role: "system", content: "more" }, ask, said, ask],
   },
   {
-    rule: "anthropic/system-leads",
-    format: "anthropic",
-    list: [ask, { role: "system", content: "rules" }, ask, { role: "system", content: "more" }],
-    at: ["messages[1]"],
-    mended: [{ role: "system", content: "rules" }, ask, ask, { role: "system", content: "more" }],
-  },
-  {
-    rule: "anthropic/system-leads",
-    format: "anthropic",
-    list: [ask, { role: "system", content: "rules" }, { role: "system", content: "more" }, said],
-    at: ["messages[1]", "messages[2]"],
-    mended: [{ role: "system", content: "rules" }, { role: "system", content: "more" }, ask, said],
-  },
-  {
     rule: "anthropic/system-after-user",
     format: "anthropic",
     list: [ask, { role: "system", content: "rules" }, said],
@@ -993,15 +979,6 @@ it("calls are looked for and mended wherever their format keeps them", () => {
   }
   const named = { type: "function_call", call_id: "c1", name: "read", arguments: "{}" };
   expect(lint([ask, { ...said, content: [named] }, result], "langchain")).toEqual([]);
-});
-
-it("system text goes behind results, and a directive without text anywhere", () => {
-  const rules = { role: "system", content: "rules" };
-  const directive = { role: "system", content: [], output_config: { effort: "low" } };
-  const list = [directive, ask, directive, calls("a"), results("a"), rules, said, directive, ask];
-  const broken = lint(list, "anthropic").map(({ rule, path }) => `${path} ${rule}`);
-  expect(broken).toEqual(["messages[5] anthropic/system-after-user"]);
-  expect(repair(list, "anthropic").messages).toEqual(list);
 });
 
 it("an answered legacy call beside others keeps its result", () => {
