@@ -71,7 +71,7 @@ export function createPostgresDriver(options: PostgresDriverOptions = {}): Postg
     location,
     inTurn: "none",
     get: (key) => readValue(run, key),
-    version: createVersions(run),
+    version: (key) => readVersion(run, key),
     stream: (key) => streamValue(run, key),
     put: async (key, pieces, call) => ({ version: await writeValue(run, key, pieces, call) }),
     append: (key, text) => appendValue(run, key, text),
@@ -110,49 +110,9 @@ async function readValue(run: Run, key: string): Promise<StoredValue | undefined
   return { value: rows.map(textOf).join(""), version: String(version) };
 }
 
-/** Lookups of versions at the same time; later ones wait and share one statement. */
-const MOST_LOOKUPS = 2;
-
-/** Reads versions: every call of a session and every write asks for one, mostly many at the same time. */
-function createVersions(run: Run): (key: string) => Promise<string | undefined> {
-  let running = 0;
-  let waiting: { readonly keys: Set<string>; readonly found: Promise<Versions>; start(): void } | undefined;
-  const look = async (keys: Iterable<string>): Promise<Versions> => {
-    running += 1;
-    try {
-      return await readVersions(run, [...keys]);
-    } finally {
-      running -= 1;
-      waiting?.start();
-    }
-  };
-  const wait = (): NonNullable<typeof waiting> => {
-    const keys = new Set<string>();
-    let start = (): void => {};
-    const found = new Promise<void>((go) => {
-      start = go;
-    }).then(() => {
-      waiting = undefined;
-      return look(keys);
-    });
-    return { keys, found, start };
-  };
-  return async (key) => {
-    if (running < MOST_LOOKUPS) return (await look([key])).get(key);
-    waiting ??= wait();
-    waiting.keys.add(key);
-    return (await waiting.found).get(key);
-  };
-}
-
-type Versions = ReadonlyMap<string, string>;
-
-async function readVersions(run: Run, keys: readonly string[]): Promise<Versions> {
-  const rows = await run(
-    `select key, version::text as version from %.documents where key = any($1::text[])`,
-    [keys],
-  );
-  return new Map(rows.map(({ key, version }) => [String(key), String(version)]));
+async function readVersion(run: Run, key: string): Promise<string | undefined> {
+  const [row] = await run(`select version::text as version from %.documents where key = $1`, [key]);
+  return row === undefined ? undefined : String(row.version);
 }
 
 /**
