@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { createShared, errorMessage, once } from "./errors.ts";
+import { errorMessage, once } from "./errors.ts";
 
 afterEach(() => void vi.unstubAllGlobals());
 
@@ -50,34 +50,4 @@ it("what could not be opened is tried again by the next call", async () => {
   });
   await expect(Promise.all([open(), open()])).rejects.toThrow("not yet");
   expect([await open(), await open(), times]).toEqual(["open", "open", 2]);
-});
-
-it("shares one run among those that ask while an earlier one is under way, and begins it after they asked", async () => {
-  const ends: (() => void)[] = [];
-  const run = createShared((key) => new Promise<string>((done) => ends.push(() => done(key + ends.length))));
-  const first = run("a");
-  const others = [run("a"), run("a"), run("a")];
-  const apart = run("b");
-  expect(ends).toHaveLength(2);
-  for (const end of ends) end();
-  expect(await Promise.all([first, apart])).toEqual(["a2", "b2"]);
-  await expect.poll(() => ends.length).toBe(3);
-  ends[2]?.();
-  expect(await Promise.all(others)).toEqual(["a3", "a3", "a3"]);
-});
-
-it("a run that fails fails for those that shared it alone", async () => {
-  let runs = 0;
-  const run = createShared(async () => {
-    runs += 1;
-    if (runs < 3) throw new Error(`run ${runs}`);
-    return runs;
-  });
-  const given = await Promise.allSettled([run("a"), run("a"), run("a")]);
-  expect(given.map((one) => one.status === "rejected" && String(one.reason))).toEqual([
-    "Error: run 1",
-    "Error: run 2",
-    "Error: run 2",
-  ]);
-  expect(await run("a")).toBe(3);
 });

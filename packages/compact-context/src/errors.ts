@@ -389,24 +389,6 @@ export function createKeyedMutex(): KeyedMutex {
   };
 }
 
-/** Runs the work of a key once for all that ask while an earlier run is under way, after that run has ended. */
-export function createShared<T>(work: (key: string) => Promise<T>): (key: string) => Promise<T> {
-  const inTurn = createKeyedMutex();
-  const waiting = new Map<string, Promise<T>>();
-  return (key) => {
-    const before = waiting.get(key);
-    if (before !== undefined) return before;
-    let started = false;
-    const run = inTurn(key, () => {
-      started = true;
-      waiting.delete(key);
-      return work(key);
-    });
-    if (!started) waiting.set(key, run);
-    return run;
-  };
-}
-
 /** Throws `Aborted` if the caller's signal is aborted. */
 export function refuseAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw abortError(signal.reason);

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { ListOptions, StorageDriver } from "../../core/ports.ts";
-import { conflict, createShared, hasCode, requireOptions, requireText } from "../../errors.ts";
+import { conflict, hasCode, requireOptions, requireText } from "../../errors.ts";
 import { checkedDriver, isKey } from "../keys.ts";
 import {
   appendDurably,
@@ -46,7 +46,6 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
   requireText(root, "options.root", ROOT_HINT);
   const folders = new Folders(root);
   const location = resolve(root);
-  const shared = createShared(statsAt);
 
   const told = async <T>(key: string, work: () => Promise<T>): Promise<T> => {
     try {
@@ -61,9 +60,7 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
     inTurn: "all",
     get: (key) => told(key, () => folders.find(key, readNewest)),
     version: (key) =>
-      told(key, async () =>
-        (await isMissing(root, key, shared)) ? undefined : folders.find(key, readVersion),
-      ),
+      told(key, async () => ((await isMissing(root, key)) ? undefined : folders.find(key, readVersion))),
     async *stream(key) {
       const open = (file: PlacedFile): Promise<OpenFile | undefined> => openPlain(file, constants.O_RDONLY);
       const find = () => folders.find(key, (place) => newestFile(place, open));
@@ -96,16 +93,14 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
 }
 
 /**
- * True if one to four stats show that nothing exists at a key, which holds for most version lookups; those at the
- * same time share the one of the uppermost folder. Symbolic links are followed here: a link can only make a value look missing, and write access that allows a
+ * True if one to three stats show that nothing exists at a key, which holds for most version lookups.
+ * Symbolic links are followed here: a link can only make a value look missing, and write access that allows a
  * link allows deletion too.
  */
-async function isMissing(root: string, key: string, shared: typeof statsAt): Promise<boolean> {
+async function isMissing(root: string, key: string): Promise<boolean> {
   const path = join(root, key);
   const place = { folder: dirname(path), name: basename(path) };
-  const top = join(root, key.slice(0, key.indexOf("/") + 1));
   try {
-    if ((await shared(top)) === undefined) return true;
     if ((await statsAt(place.folder)) === undefined) return true;
     const first = await statsAt(versionPath(place, 0));
     return first === undefined && (await statsAt(versionPath(place, 1))) === undefined;

@@ -1,6 +1,6 @@
 import { type BigIntStats, constants, type Dirent, existsSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
-import { CompactError, createShared, later } from "../../errors.ts";
+import { CompactError, later } from "../../errors.ts";
 import {
   chmod,
   close,
@@ -206,14 +206,11 @@ async function startOf({ start }: Route, { make }: How): Promise<Held | undefine
   return path === undefined ? undefined : { path, shown: path, open: undefined, users: 1 };
 }
 
-/** The root is looked at by every operation: those at the same time share one look, which begins after they did. */
-const look = createShared((path) => lstat(path, { bigint: true }));
-
 /** The open folder, if its path still leads to it. */
 async function stillOpen(held: Held | undefined, tighten: boolean): Promise<Held | undefined> {
   if (held?.open === undefined) return undefined;
   try {
-    const { dev, ino, mode } = await look(held.shown);
+    const { dev, ino, mode } = await lstat(held.shown, { bigint: true });
     if (dev === held.open.dev && ino === held.open.ino) {
       if (tighten && (mode & OTHERS) !== 0n) await fchmod(held.open.folder, 0o700);
       return held;
