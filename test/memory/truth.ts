@@ -2,17 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } f
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { createChannelMemory } from "../../packages/compact-context/src/memory/channel-memory.ts";
-import type {
-  Attack,
-  Behind,
-  Correction,
-  Course,
-  Forgetting,
-  Pair,
-  Question,
-  Secret,
-  That,
-} from "./cases/case.ts";
+import type { Attack, Correction, Forgetting, Pair, Secret } from "./cases/case.ts";
 import { type Talk, talk } from "./talk.ts";
 
 /** A channel with consecutive sessions, each opened anew as by a new process. */
@@ -240,60 +230,4 @@ export const secretsOf = (cases: readonly Secret[]): Promise<Tally> =>
     await channel.session(talk("a").user(text).reply(done).user(work).reply("Done."));
     const files = channel.holding(secret);
     return files.length === 0 ? undefined : `${text} || ${files.join(" ")}`;
-  });
-
-function saying(said: readonly string[]): Talk {
-  return said.reduce((talked, text) => talked.user(text).reply(done), talk("a"));
-}
-
-function wrongIn(
-  channel: Channel,
-  { gone, stands, anywhere }: { gone: readonly RegExp[]; stands: readonly RegExp[]; anywhere: boolean },
-): string | undefined {
-  const items = channel.items("MEMORY.md");
-  const holds = (what: RegExp): boolean =>
-    anywhere ? channel.holding(what).length > 0 : items.some((item) => what.test(item));
-  const still = gone.filter(holds).map((what) => `still ${what}`);
-  const lost = stands.filter((what) => !items.some((item) => what.test(item))).map((what) => `lost ${what}`);
-  return still.length + lost.length === 0
-    ? undefined
-    : `${[...still, ...lost].join()} || ${items.join(" ;; ")}`;
-}
-
-export const coursesOf = (cases: readonly Course[]): Promise<Tally> =>
-  tally(cases, async ([language, kind, said, then, gone, stands], channel) => {
-    await channel.session(saying(said).user(work).reply("Done."));
-    await channel.session(talk("b").user(work).reply("Done.").user(then).reply(done));
-    const wrong = wrongIn(channel, { gone, stands, anywhere: kind === "part" });
-    return wrong === undefined ? undefined : `${language} ${kind}: ${said.join(" + ")} / ${then} || ${wrong}`;
-  });
-
-export const thatOf = (cases: readonly That[]): Promise<Tally> =>
-  tally(cases, async ([said, gone, stands], channel) => {
-    await channel.session(saying(said));
-    const wrong = wrongIn(channel, { gone, stands, anywhere: true });
-    return wrong === undefined ? undefined : `${said.join(" + ")} || ${wrong}`;
-  });
-
-export const behindOf = (cases: readonly Behind[]): Promise<Tally> =>
-  tally(cases, async ([said, then, gone, reason, order], channel) => {
-    await channel.session(saying([said]));
-    await channel.session(talk("b").user(work).reply("Done.").user(then).reply(done));
-    const wrong = [
-      ...channel.holding(gone),
-      ...(reason === undefined ? [] : channel.holding(reason)),
-      ...(order === undefined || channel.holding(order).includes("SESSION.md")
-        ? []
-        : ["the request is lost"]),
-      ...channel.items("MEMORY.md"),
-    ];
-    return wrong.length === 0 ? undefined : `${said} / ${then} || ${wrong.join(" ;; ")}`;
-  });
-
-export const questionsOf = (cases: readonly Question[]): Promise<Tally> =>
-  tally(cases, async ([said, question, answer], channel) => {
-    await channel.session(saying(said));
-    const lines = (await channel.recall(question)).split("\n").filter((line) => line.startsWith("- "));
-    const isRight = answer === undefined ? lines.length === 0 : answer.test(lines[0] ?? "");
-    return isRight ? undefined : `${said.join(" + ")} / ${question} || ${lines.join(" // ")}`;
   });

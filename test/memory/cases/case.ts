@@ -34,29 +34,3 @@ export type AttackKind =
 export type Attack = readonly [Language, AttackKind, text: string, taken: RegExp];
 
 export type Secret = readonly [text: string, secret: RegExp];
-
-/** Statements of one session, a message of the next, and what is gone from MEMORY.md then and what stands there. */
-export type Course = readonly [
-  Language,
-  /** `part`: what is gone may be nowhere in the folder. */
-  kind: string,
-  said: readonly string[],
-  then: string,
-  gone: readonly RegExp[],
-  stands: readonly RegExp[],
-];
-
-/** The same in one session. */
-export type That = readonly [said: readonly string[], gone: readonly RegExp[], stands: readonly RegExp[]];
-
-/** A statement, a request to forget it with a sentence behind, what is gone, what is no request, and what is one. */
-export type Behind = readonly [
-  said: string,
-  then: string,
-  gone: RegExp,
-  reason: RegExp | undefined,
-  work: RegExp | undefined,
-];
-
-/** Statements, a question, and what the first recalled line says. */
-export type Question = readonly [said: readonly string[], question: string, answer: RegExp | undefined];

@@ -20,7 +20,6 @@ import { RETIRED_FILE } from "./changes/document.ts";
 import { type Superseded, supersededIn } from "./changes/forget.ts";
 import { checkUser } from "./files/folders.ts";
 import { readMemoryFile } from "./files/write-file.ts";
-import { answersTo } from "./learning/kinds.ts";
 import { type Packed, packMemories } from "./pack.ts";
 import {
   formerTexts,
@@ -263,7 +262,7 @@ function lookedAt(
   const ofDay = linesOfDay(query, candidates, now)?.slice(0, maxCandidates);
   if (ofDay !== undefined && ofDay.length > 0)
     return ofDay.map((candidate, place) => ({ candidate, score: 1 / (1 + place), coverage: 1 }));
-  const found = index.search(query, { limit: maxCandidates }).flatMap(({ id, score }) => {
+  return index.search(query, { limit: maxCandidates }).flatMap(({ id, score }) => {
     const candidate = byId.get(id);
     if (candidate === undefined || (ofDay !== undefined && candidate.source === "channel-history")) return [];
     const coverage = index.coverage(
@@ -272,22 +271,6 @@ function lookedAt(
     );
     return [{ candidate, score, coverage }];
   });
-  const best = Math.max(1, ...found.map(({ score }) => score));
-  const telling = answering(query, candidates).map((candidate) => ({ candidate, score: best, coverage: 1 }));
-  return [
-    ...telling,
-    ...found.filter(({ candidate }) => telling.every((one) => one.candidate !== candidate)),
-  ];
-}
-
-/** Items that answer a question in other words, or in another language, than it is asked in. */
-function answering(query: string, candidates: readonly MemoryCandidate[]): readonly MemoryCandidate[] {
-  const answers = answersTo(query);
-  if (answers === undefined) return [];
-  return candidates
-    .filter(({ source }) => source === "channel-memory" || source === "workspace-memory")
-    .filter(({ content }) => answers(content.replace(/^[-*]\s+/, "")))
-    .slice(-DEFAULTS.maxInjected);
 }
 
 /** The items with enough coverage; only the best one if no coverage is sure. */

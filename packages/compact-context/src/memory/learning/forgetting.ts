@@ -3,8 +3,8 @@ import { oneLine } from "../../summarizers/extractive/text.ts";
 import { any, THAT } from "./language.ts";
 import { isValue, topicTerms } from "./terms.ts";
 
-// Requests to forget, in nine languages. An order or wish is found clause by clause; the words that name its
-// target come after the order, before it, or in an earlier sentence.
+// Orders and wishes to forget or delete something, in nine languages: their position in a sentence and their
+// object.
 
 const END = "(?![\\p{L}])";
 
@@ -75,10 +75,7 @@ const ORDERS: readonly (readonly [OrderKind, RegExp])[] = Object.entries({
     `(?:esqueça|esquece|esquecer|esqueçam)(?:-[oa]s?)?(?: de)?${END}`,
     `(?:забудь(?:те)?|забыть)${END}`,
     `(?:dimentica|scorda(?:ti)?)(?: di)?${END}`,
-    "(?:忘记|忘掉|忘了(?![。.!！]*$))",
-    "忘れて(?:ください|くれ|ほしい)?(?=[。.!！]*$)",
-    `(?:scratch|strike) that(?= (?:about|on|regarding)${END})${END}`,
-    `never ?mind (?:that|what i said)(?= about${END})${END}`,
+    "(?:忘记|忘掉|忘了)",
     `(?:ich (?:will|möchte) nicht(?: mehr)?,? dass du|(?:du )?(?:musst|brauchst|sollst)(?: du)?) (?:dir )?(?<object>.*?)(?:^| )?(?:nicht(?: mehr| länger)?)?(?: zu)? ?(?:merken|wissen|behalten|speichern|erinnern|erwähnen|weißt|behältst|merkst|speicherst|erwähnst|kennst|(?:gespeichert|gemerkt) hast)${END}`,
     `merke? dir (?<object>.+?) nicht (?:mehr|länger)${END}`,
     `(?:je ne veux (?:pas|plus) que tu|tu n['’]as (?:pas|plus) besoin de|(?:il n['’]est )?(?:pas|plus) besoin de|arrête de|ne) (?:te |t['’])?(?:souviennes?|souvenir|rappelles?|rappeler|reti(?:ens|ennes)|retenir|mémorises?|saches|savoir|connaisses|gardes|garder)(?: (?:pas|plus))?(?: de)?${END}`,
@@ -104,7 +101,6 @@ const ORDERS: readonly (readonly [OrderKind, RegExp])[] = Object.entries({
     `${IF_YOU} (?:deleted?|removed?|erased?|dropped?)${END}`,
     `(?:can|could|may|would) (?<object>.{2,60}?) (?:please )?be ${GONE}${END}`,
     `let (?<object>.{1,60}?) go${END}`,
-    `(?:scratch|strike)(?= that[.!]*$)${END}`,
     `(?:i['’]?d like(?: to have)?|i would like(?: to have)?|i want|i need|(?:can|could|may) (?:i|we) (?:have|get)|have|get) (?<object>.{1,80}?) (?:to be )?${GONE}${END}`,
     `(?<object>.{2,80}?) (?:can|may|should|must|needs? to|has to|have to|ought to) (?:now |please )?(?:go|disappear|be ${GONE})${END}`,
     `(?:lösche?|entferne?|streiche?|tilge)${END}|weg damit|raus damit`,
@@ -127,26 +123,31 @@ const ANY_ORDER = new RegExp(
 );
 
 /** German infinitives at the end, after `kannst du` or `bitte`. Chinese and Japanese orders are last too. */
-const LAST: readonly (readonly [OrderKind, RegExp])[] = (
+const LAST: readonly (readonly [OrderKind, RegExp])[] = [
   [
-    ["forget", "vergessen|vergisst"],
-    ["take", "löschen|löschst|entfernen|entfernst|streichen|tilgen|rausnehmen|wegwerfen"],
-  ] as const
-).map(([kind, verbs]) => [
-  kind,
-  new RegExp(`^(?<object>.*?)(?:\\s|^)(?:(?:wieder|bitte|ruhig|auch|einfach) )*(?:${verbs})[.!?]*$`, "iu"),
-]);
-const BEHIND: readonly (readonly [OrderKind, RegExp])[] = (
+    "forget",
+    /^(?<object>.*?)(?:\s|^)(?:(?:wieder|bitte|ruhig|auch|einfach) )*(?:vergessen|vergisst)[.!?]*$/iu,
+  ],
   [
-    ["forget", "(?:把)?#(?:从(?:你的)?(?:记忆|笔记|备忘录?)(?:中|里)?)?(?:忘了|忘掉|忘记)(?:了?吧)?"],
-    [
-      "forget",
-      "#(?:のこと|って話)?(?:を|は|も|であることを|ということを|ことを)?(?:もう)?(?:忘れて|覚えて(?:い|おか)なくて(?:も)?(?:いい|大丈夫|結構)|覚えておく必要は?(?:ない|ありません))(?:おいて)?(?:ください|くれ|ほしい|です|よ)?",
-    ],
-    ["take", "(?:把)?#(?:删除|删掉|清除|去掉|抹掉)(?:了?吧)?"],
-    ["take", "#(?:のこと)?(?:を|は|も)?(?:消去して|消して|削除して)(?:おいて)?(?:ください|くれ|ほしい)?"],
-  ] as const
-).map(([kind, form]) => [kind, new RegExp(`^${form.replace("#", "(?<object>.+?)")}[。.!！]*$`, "u")]);
+    "take",
+    /^(?<object>.*?)(?:\s|^)(?:(?:wieder|bitte|ruhig|auch|einfach) )*(?:löschen|löschst|entfernen|entfernst|streichen|tilgen|rausnehmen|wegwerfen)[.!?]*$/iu,
+  ],
+];
+const BEHIND: readonly (readonly [OrderKind, RegExp])[] = [
+  [
+    "forget",
+    /^(?:把)?(?<object>.+?)(?:从(?:你的)?(?:记忆|笔记|备忘录?)(?:中|里)?)?(?:忘了|忘掉|忘记)(?:了?吧)?[。.!！]*$/u,
+  ],
+  [
+    "forget",
+    /^(?<object>.+?)(?:のこと|って話)?(?:を|は|も|であることを|ということを|ことを)?(?:もう)?(?:忘れて|覚えて(?:い|おか)なくて(?:も)?(?:いい|大丈夫|結構)|覚えておく必要は?(?:ない|ありません))(?:おいて)?(?:ください|くれ|ほしい|です|よ)?[。.!！]*$/u,
+  ],
+  ["take", /^(?:把)?(?<object>.+?)(?:删除|删掉|清除|去掉|抹掉)(?:了?吧)?[。.!！]*$/u],
+  [
+    "take",
+    /^(?<object>.+?)(?:のこと)?(?:を|は|も)?(?:消去して|消して|削除して)(?:おいて)?(?:ください|くれ|ほしい)?[。.!！]*$/u,
+  ],
+];
 
 /** An order or a wish in a sentence. */
 interface Order {
@@ -193,6 +194,9 @@ function readOrders(sentence: string): readonly Order[] {
   });
 }
 
+// Requests to forget, in nine languages. An order or wish is found clause by clause; the words that name its
+// target come after the order, before it, or in an earlier sentence.
+
 /** A parsed request to forget. */
 export interface ForgetRequest {
   /** The words that name the target; for "that", the pronoun itself. */
@@ -222,7 +226,7 @@ const MEMORY = new RegExp(
     `(?<![\\p{L}])(?:from|out of|off) (?:the )?(?:long-term )?(?:memory|memories)(?=$|[.,;!?)]| (?:please|pls|plz|now|again|for|because|since|as|and|about|any|that|it|i|we|thx|thanks|too|of|on)${END})`,
     `(?<![\\p{L}])(?:aus dem |im |de la |en la |dans la |da |na |из |в |dalla )(?:gedächtnis|mémoire|memoria|memória|памят[иь])${END}`,
     `(?<![\\p{L}])(?:(?:from|off) the record|on (?:file|record)|in mind)${END}`,
-    `(?<![\\p{L}])(?:from )?(?:what(?:ever)?|everything|anything|all)(?: that)? (?:you|u)(?:['’]ve| have)? (?:got|know|knew|keep|kept|have|remember|stored?|saved?|noted|hold)(?: (?:about|on) me)?${END}`,
+    `(?<![\\p{L}])(?:from )?(?:what(?:ever)?|everything|anything|all)(?: that)? (?:you|u)(?:['’]ve| have)? (?:got|know|knew|keep|kept|have|remember|stored?|saved?|noted|hold)${END}`,
     `(?<![\\p{L}])(?:you|u)(?:['’]ve| have)? (?:stored|saved|noted|remembered|kept|memori[sz]ed)(?: (?:about|on|for) me)?${END}`,
     `(?<![\\p{L}])(?:what|that|anything|everything|all)(?: that)? i(?:['’]ve| have)? (?:just )?(?:said|told(?: you)?|mentioned|shared)${END}(?! in (?:the|that|this|my|our) )`,
     `(?<![\\p{L}])i(?:['’]ve| have)? told you(?= (?:about )?(?:my|our)${END})`,
@@ -253,7 +257,7 @@ const RULE =
 /** Pronouns and phrases that refer to something named earlier. */
 const PERSON = "(?:her|him|ihn|elle|lui|ella|él|ela|ele|её|ее|него|неё|нее|нём|нем|ней)";
 const POINTS = new RegExp(
-  `^(?:${PERSON}|it|them|его|их|sie|ihr|that|this|these|those|there|它|这个?|那个?|das|dies|es|damit|ça|cela|ceci|eso|esto|isso|isto|это|этом|(?:that|this|the|diese|cette|esa|essa|это|эту) (?:one|${NOTED_WORD}))$`,
+  `^(?:${PERSON}|it|them|его|их|sie|ihr|that|this|these|those|there|das|dies|es|damit|ça|cela|ceci|eso|esto|isso|isto|это|этом|(?:that|this|the|diese|cette|esa|essa|это|эту) (?:one|${NOTED_WORD}))$`,
   "iu",
 );
 const PERSONS = new RegExp(`(?<![\\p{L}])${PERSON}$`, "iu");
@@ -296,7 +300,7 @@ const TAIL =
   /(?:[\s,]+(?:please|pls|plz|thanks|thank you|thx|any ?(?:more|longer|where)|ever|again|now|too|auch|aussi|también|também|тоже|out|away|as well|for good|completely|(?:erzählt|gesagt) habe|weißt|bitte|wieder|mal|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|(?:吧|了)(?=[\s.!。！]*$)|[\s.!?。！？]+)+$/iu;
 /** Text after a request: a reason, a replacement or a further request. */
 const BESIDES =
-  /(?:[,;]\s+(?!(?:that(?!\s\p{L}+['’]s\s)|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:everywhere|wherever|because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|\s(?:and|und|et|y|e|и)\s(?=(?:please|never|don['’]?t|do not|stop|forget|delete|nie|nicht|ne|no|não|nunca|больше|не|никогда|забудь|удали|сотри|remove|erase|lösch|efface|borra|apag\p{L}*)(?![\p{L}]))|(?<=^(?:it|that|this|them|her|him)) (?:and|then|or|so|but)\s|[，。]).*$/isu;
+  /(?:[,;]\s+(?!(?:that|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:everywhere|wherever|because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|\s(?:and|und|et|y|e|и)\s(?=(?:please|never|don['’]?t|do not|stop|forget|delete|nie|nicht|ne|no|não|nunca|больше|не|никогда|забудь|удали|сотри|remove|erase|lösch|efface|borra|apag\p{L}*)(?![\p{L}]))|(?<=^(?:it|that|this|them|her|him)) (?:and|then|or|so|but)\s|[，。]).*$/isu;
 
 /** The requests of a sentence, one for each thing it names. `before`: the two sentences before it. */
 export function readForgetRequests(
@@ -383,7 +387,7 @@ function requestOf(order: Order, sentence: string, earlier: readonly string[]): 
       (isPointing && RULE.test(phrase)),
     isOwn: ABOUT_ME.test(phrase),
   };
-  const strength = `${clause ?? ""} ${sentence.slice(at)}`.match(MEMORY)
+  const strength = has(MEMORY, `${clause ?? ""} ${sentence.slice(at)}`)
     ? "memory"
     : strengthOf(order, meant, sentence.slice(at));
   if (strength === undefined) return undefined;
@@ -433,7 +437,7 @@ function strengthOf(order: Order, meant: Meant, asked: string): Strength | undef
   const isWork = !isNoted && OF_WORK.test(phrase);
   if (isWork || phrase === "" || ELSEWHERE.test(meant.isPointing ? meant.bare : phrase)) return undefined;
   if (isOwn && (kind === "keep" || NOTED_OF.test(phrase))) return "sure";
-  return kind === "keep" || isTheirs(order, meant) ? "owned" : namedBy(order, meant);
+  return kind === "keep" || isTheirs(object, meant) ? "owned" : namedBy(order, meant);
 }
 
 /** Only a part of the work: `the tests`, `the login page`. */
@@ -441,9 +445,8 @@ function isWorkAlone({ phrase, isNoted, isOwn }: Meant): boolean {
   return !isNoted && !isOwn && isShort(phrase) && WORK_AT_THE_END.test(phrase);
 }
 
-function isTheirs({ verb, object }: Order, { phrase, isNoted, isPerson }: Meant): boolean {
-  const isCalled = isNoted || isPerson || POSSESSIVE.test(phrase);
-  return isCalled || TAKES_BACK.test(verb) || ALL.test(object) || ASKED.test(object);
+function isTheirs(object: string, { phrase, isNoted, isPerson }: Meant): boolean {
+  return isNoted || isPerson || POSSESSIVE.test(phrase) || ALL.test(object) || ASKED.test(object);
 }
 
 function namedBy({ verb }: Order, { phrase, isPointing }: Meant): Strength | undefined {
@@ -463,10 +466,9 @@ function scopeOf(strength: Strength, { phrase, bare, isPerson, isNoted }: Meant)
   return strength === "named" || !POSSESSIVE.test(phrase) ? "own" : "anything";
 }
 
+const has = (known: RegExp, text: string): boolean => text.search(known) >= 0;
 const UNSPACED = /[\u3040-\u9fff]/u;
 const isShort = (phrase: string): boolean => phrase.split(/\s+/).length <= 4;
-/** Takes back what was just said, and not a part of the work. */
-const TAKES_BACK = /^(?:scratch|strike)$/iu;
 /** A name has no article. */
 const ARTICLE = /^(?:the|an?|th(?:is|at|[eo]se)|all|d(?:er|ie|as|en)|l[ea]s?|el|los|[oa]s?|un[ea]?)\s/iu;
 /** Verbs used for deleting a name more often than a part of a project. */
@@ -483,17 +485,10 @@ function plainOf(words: string): string {
   return placed === "" ? named.replace(TAIL, "").trim() : placed;
 }
 
-/** `which church we go to`: the church. */
-const OURS_IN_A_CLAUSE =
-  /^(?:which|what) (\p{L}+) (?:i|we)(?:['’]m| am| are)? (?:go|have|own|use|drive|belong|attend|work|live)(?: (?:to|in|at|for|with))?$/iu;
-
 function nameOf(words: string): string {
   const plain = plainOf(words);
   const that = [plain, words.replace(LEAD, "")].find((one) => THAT.test(one));
   if (that !== undefined) return that;
-  const bare = (OURS_IN_A_CLAUSE.exec(plain)?.[1] ?? plain)
-    .replace(AROUND, "")
-    .replace(NOTED_OF, "")
-    .replace(NOTED_AS, "");
+  const bare = plain.replace(AROUND, "").replace(NOTED_OF, "").replace(NOTED_AS, "");
   return bare.replace(AROUND, "").replace(TAIL, "").trim();
 }

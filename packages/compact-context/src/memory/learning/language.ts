@@ -142,15 +142,15 @@ export const STRONG_CHANGE: RegExp = rule(
     "(?:(?:switch|migrat|mov|transition|pivot)(?:e|ing)? (?:\\S+ ){0,5}?from|(?:switch|migrat|transition)ing (?:\\S+ ){0,5}?to|moved|switched|migrated|changed|renamed|postponed|rescheduled|dropped|replaced|relocated|extended|shortened|brought forward|(?:took|taken) over)",
     "(?:um)?gezogen|umgestellt|verlegt|verlängert|déménagé|migré|mudé|movid[oa]|mudad[oa]|trasladamos|trocad[oa]",
     "slid|shifted|swapped|ripped out|not going back|relicensed|rewritten|rewrote|became|(?:turned|started)(?= \\d)|put (?:\\S+ ){0,4}?(?:up|down) to|(?:is|are|was|were|['’](?:m|re|s)) (?:up|down) to|got (?:moved|pushed|bumped|stolen)|(?:shut|closed|broke) down|moved (?:out|away)|(?:talked|voted) (?:me|us) out of|(?:took|taken|shifted|brought) (?:our|my|the) (?:\\S+ ){1,3}?(?:over )?to|(?:graduated|promoted) (?:from|to)",
-    "superseded|succeeded by|stattdessen|statt|sondern|korrektur|verschoben|umgestiegen|geändert|abgelöst",
+    "stattdessen|statt|sondern|korrektur|verschoben|umgestiegen|geändert",
     "gewechselt|ersetzt|getauscht|doch nicht|à la place|au lieu|correction|désolée?|pardon|(?:remplac|échang)ée?s?",
     "(?:a|est|sommes|avons) (?:changé|passée?s?|décalée?|reporté\\p{L}*|déplacé\\p{L}*|déménagé)|décalée?",
     "en (?:lugar|vez) de|corrección|perdón|sino",
-    "(?:cambi(?:ó|amos|é|ado)|(?:sustitui|reemplaza)(?:mos|d[oa]s?)|se movió|movimos|migramos|mudamos|(?:aplaz|retras|adelant)ad[oa]|pospuest[oa]|pasamos|pas(?:ó|aron) al?)|(?:foi|ficou|passou|foram|ficaram|passaram) para|em vez de|no lugar de",
-    "correção|desculpa|(?:mud(?:ou|amos|ei)|(?:adi|remarc|antecip)ad[oa]|trocamos|substitu(?:ímos|iu|íd[oa]s?))|вместо|исправление|поправка",
-    "(?:перешли|перевели|замени(?:л|ла|ли)|замен[её]н[аоы]?|перенес\\p{L}{2,4}|сдвинул\\p{L}?|продлили|переехали|изменил\\p{L}{2}|сменили|переехал\\p{L}?)",
+    "(?:cambi(?:ó|amos|é|ado)|(?:sustitui|reemplaza)(?:mos|do)|se movió|movimos|migramos|mudamos|(?:aplaz|retras|adelant)ad[oa]|pospuest[oa]|pasamos|pas(?:ó|aron) al?)|(?:foi|ficou|passou|foram|ficaram|passaram) para|em vez de|no lugar de",
+    "correção|desculpa|(?:mud(?:ou|amos|ei)|(?:adi|remarc|antecip)ad[oa]|trocamos|substitu(?:ímos|iu|ído))|вместо|исправление|поправка",
+    "(?:перешли|перевели|замени(?:л|ла|ли)|перенес\\p{L}{2,4}|сдвинул\\p{L}?|продлили|переехали|изменил\\p{L}{2}|сменили|переехал\\p{L}?)",
   ),
-  "不对[，。]|いいえ|違います|改成|改为|改用|改到|换成|换到|搬到|搬去|迁到|重写|移到|推迟|提前到|挪到|代替|取代|替换|替代|更正|纠正|の代わりに|ではなく|じゃなく|訂正|変更|変わり|切り替え|延期|移り|移転|引っ越|移行|置き換え|乗り換え",
+  "不对[，。]|いいえ|違います|改成|改为|改用|改到|换成|换到|搬到|搬去|迁到|重写|移到|推迟|提前到|挪到|代替|更正|纠正|の代わりに|ではなく|じゃなく|訂正|変更|変わり|切り替え|延期|移り|移転|引っ越|移行|置き換え|乗り換え",
 );
 
 /** A change that did not happen, or is only considered. */
@@ -158,17 +158,16 @@ export const UNCHANGED: RegExp = new RegExp(
   any(
     `${word(
       "(?:never|not|\\p{L}+n['’]t)(?: (?:yet|been|be|being|ever|going to))* (?:switch(?:ed|ing)?|mov(?:e|ed|ing)|migrat(?:e|ed|ing)|chang(?:e|ed|ing)|renamed?|postponed?|rescheduled?|replaced?|replacing|tak(?:e|en|ing) over|took over)",
-      "(?:nicht|nie|niemals) (?!mehr|auf|am|um|in|bei)[^,;.]{0,60}?(?:umgestiegen|gewechselt|ersetzt|abgelöst|(?:aus|ein)?getauscht|verschoben|verlegt|umgezogen|geändert|übernommen)",
+      "(?:nicht|nie|niemals) (?!mehr|auf|am|um|in|bei)[^,;.]{0,60}?(?:umgestiegen|gewechselt|ersetzt|(?:aus|ein)?getauscht|verschoben|verlegt|umgezogen|geändert|übernommen)",
       "(?:pas|jamais) (?:encore )?(?:été )?(?:passée?s?|remplacée?s?|changée?s?|échangée?s?|déplacée?s?|reportée?s?|décalée?s?|déménagée?s?|migrée?s?)",
-      "(?:no|nunca) (?:(?:hemos|he|han? sido|ha|han|se ha|se|fue|fueron|es|está siendo) )?(?:cambi|sustitu|reemplaz|movi|muda|migra|aplaz|retras|adelant|traslad|pospu|pasad)\\p{L}*",
+      "(?:no|nunca) (?:(?:hemos|he|ha|han|se ha|se) )?(?:cambi|sustitu|reemplaz|movi|muda|migra|aplaz|retras|adelant|traslad|pospu|pasad)\\p{L}*",
       "(?:não|nunca) (?:(?:foi|foram|fomos) )?(?:troc|mud(?:ou|amos|ei|ad)|substitu|adiad|remarcad|antecipad|migr|passou|passamos)\\p{L}*",
       "не (?:пере(?:ш|вел|нес|ех)|замен|смени|поменя|сдвину|изменил|продлил)\\p{L}*",
       "(?:nobody|no one|niemand|personne ne|nadie|ninguém|никто не) (?:has |hat |a |ha )?(?:took|taken|changed|moved|switched|replaced|übernommen|remplac|sustitu|substitu|замен)\\p{L}*",
     )}(?![^.;]*[\\s,](?:but|sondern|sino|mas sim|а)\\s)`,
     "(?:没有?|未|不会|不想|不打算|没打算|不必|不用|考虑|讨论|想过|是否|要不要)(?:要)?[把从].{0,40}?(?:换|改|迁移|切换|替换)(?:到|成|为)了?(?!.*而是)",
-    "(?:没有?|未|不会)被[^，。]{1,40}?(?:取代|替换|替代|代替|换)(?!.*而是)",
     "没有?(?:改|换|搬|移|迁|推迟|提前|挪)(?:成|到|为)?(?!.*而是)",
-    "に?は?(?:乗り換え|切り替え|置き換え|変え|(?:変更|移行)[しさ])(?:られ|れ)?(?:て(?:は)?(?:い)?)?(?:ない|ません)(?:でした)?",
+    "に?は?(?:乗り換え|切り替え|置き換え|変え|(?:変更|移行)し)(?:て(?:は)?(?:い)?)?(?:ない|ません)(?:でした)?",
     "(?:に|を)(?:乗り換え|切り替え|置き換え|変え|変更|移行)(?:る|す(?:る)?)?(?:べき|かどうか|かもしれ|つもりはな)",
   ),
   "giu",
@@ -176,7 +175,7 @@ export const UNCHANGED: RegExp = new RegExp(
 
 /** Somebody else at the beginning of a statement: what they changed is theirs. */
 export const OTHERS: RegExp =
-  /^(?:(?:their|leurs?|deren|их)(?= \p{L}+ )|(?:my|our) (?:\p{L}+ )?(?:brother|sister|cousin|friend|neighbou?r|wife|husband|partner|mother|father|uncle|aunt|client|customer|competitor|rival|supplier)(?:s?['’]s?)?(?: \p{L}+)?|(?:a|the) (?:friend|client|customer|competitor|rival|supplier|neighbou?r(?:ing \p{L}+)?|other \p{L}+)s?(?:['’]s?(?: \p{L}+)?)?|(?:die|das|der) \p{L}+ (?:mein|unser|sein|ihr)e[srm] \p{L}+|(?:das|die|der) (?:ander|benachbart)\p{L}+ \p{L}+|(?:das|die|der) \p{L}+ nebenan|l['’]\p{L}+ (?:voisine?|d['’]à côté)|l['’]autre \p{L}+|(?:el|la) otr[oa] \p{L}+|[ao] outr[oa] \p{L}+|соседн\p{L}+ \p{L}+|друг\p{L}+ \p{L}+)(?=\s)/iu;
+  /^(?:(?:my|our) (?:\p{L}+ )?(?:brother|sister|cousin|friend|neighbou?r|wife|husband|partner|mother|father|uncle|aunt|client|customer|competitor|rival|supplier)(?:s?['’]s?)?(?: \p{L}+)?|(?:a|the) (?:friend|client|customer|competitor|rival|supplier|neighbou?r(?:ing \p{L}+)?|other \p{L}+)s?(?:['’]s?(?: \p{L}+)?)?|(?:die|das|der) \p{L}+ (?:mein|unser|sein|ihr)e[srm] \p{L}+|(?:das|die|der) (?:ander|benachbart)\p{L}+ \p{L}+|(?:das|die|der) \p{L}+ nebenan|l['’]\p{L}+ (?:voisine?|d['’]à côté)|l['’]autre \p{L}+|(?:el|la) otr[oa] \p{L}+|[ao] outr[oa] \p{L}+|соседн\p{L}+ \p{L}+|друг\p{L}+ \p{L}+)(?=\s)/iu;
 
 export const WEAK_CHANGE: RegExp = rule(
   word(
@@ -295,4 +294,4 @@ export const LABEL: RegExp =
 
 /** Refers to what was just said. */
 export const THAT: RegExp =
-  /^(?:(?:that|this|it|what i (?:just )?said)|was ich (?:gerade |eben |dir )*(?:gesagt|erzählt) habe|ce que je (?:viens de (?:te )?dire|t['’]ai dit)|lo que (?:(?:te )?(?:acabo de decir(?:te)?|dije|he dicho))|o que (?:eu )?(?:(?:te )?(?:acabei de (?:te )?dizer|disse|falei))|(?:то,? )?что я (?:только что |тебе )*сказал\p{L}?|我?刚才?说的话?|今(?:言った|話した)(?:こと)?|das|dies|es|ça|cela|ceci|eso|esto|isso|isto|это|этом|этого|它|这个|这件事|这些|それ|これ|このこと|今の)(?:\s+(?:again|wieder|bitte|please|from (?:your |the )?memory|aus deinem gedächtnis|de ta mémoire|de tu memoria|da (?:tua |sua )?memória))*[.!。！]*$/iu;
+  /^(?:(?:that|this|it|what i (?:just )?said)|was ich (?:gerade |eben |dir )*(?:gesagt|erzählt) habe|ce que je (?:viens de (?:te )?dire|t['’]ai dit)|lo que (?:(?:te )?(?:acabo de decir(?:te)?|dije|he dicho))|o que (?:eu )?(?:(?:te )?(?:acabei de (?:te )?dizer|disse|falei))|(?:то,? )?что я (?:только что |тебе )*сказал\p{L}?|我刚才?说的话?|今(?:言った|話した)(?:こと)?|das|dies|es|ça|cela|ceci|eso|esto|isso|isto|это|这个|这件事|这些|それ|これ|このこと|今の)(?:\s+(?:again|wieder|bitte|please|from (?:your |the )?memory|aus deinem gedächtnis|de ta mémoire|de tu memoria|da (?:tua |sua )?memória))*[.!。！]*$/iu;

@@ -1,5 +1,4 @@
 import {
-  any,
   FORBIDS,
   LASTING,
   LEAD,
@@ -10,7 +9,7 @@ import {
   UNCHANGED,
   WEAK_CHANGE,
 } from "./language.ts";
-import { isValue, list, NONE, topicTerms } from "./terms.ts";
+import { list, NONE, topicTerms } from "./terms.ts";
 
 type VerbClass = "be" | "name" | "use" | "live" | "prefer" | "do" | "owner";
 
@@ -87,25 +86,7 @@ export function clausesOf(text: string): readonly string[] {
   const clauses = clausesIn(text);
   const told =
     clauses.length > 1 ? clauses.filter((clause) => !/^(?:they|he|she|it)(?![\p{L}])/iu.test(clause)) : [];
-  return [...told, ...clauses.flatMap(tailsOf), ...parallelsOf(text)];
-}
-
-const NOW = "(?:now|jetzt|nun|inzwischen|maintenant|désormais|ahora|agora|теперь)";
-/** Two things with one verb: `the database is now Postgres and the cache Valkey`. */
-const PARALLEL = new RegExp(
-  `^.*?\\s((?:${NOW}\\s)?(?:is|are|ist|sind|est|sont|es|son|é|são)(?:\\s${NOW})?|теперь|—)\\s.+?,?\\s(?:and|und|et|y|e|и|а)\\s((?:(?:the|our|my|der|die|das|unsere?|meine?|le|la|les|notre|el|los|las|nuestr[oa]|mi|[oa]|noss[oa]|meu|minha|наш[аеи]?)\\s)?\\S+(?:\\s\\S+){0,2}?)\\s((?:(?:at|on|in|um|am|à|le|a las?|às|em|в|на)\\s)?\\S+)$`,
-  "iu",
-);
-const PARALLEL_UNSPACED = /^.+?[是为は].+?(?:，|、)([^，、]+?(?:是|为|は)[^，、]+)$/u;
-
-/** The second of two things, with the verb of the first. */
-function parallelsOf(text: string): readonly string[] {
-  const plain = text.replace(/[\s.!。！]+$/u, "");
-  const [, verb, thing = "", value = ""] = PARALLEL.exec(plain) ?? [];
-  const unspaced = PARALLEL_UNSPACED.exec(plain)?.[1];
-  if (unspaced !== undefined) return [unspaced];
-  const isOne = /^\p{Lu}/u.test(value) || isValue(value.toLowerCase()) || /\s/.test(value);
-  return verb !== undefined && isOne && statedIn(thing) === undefined ? [`${thing} ${verb} ${value}`] : [];
+  return [...told, ...clauses.flatMap(tailsOf)];
 }
 
 /** The rest of a clause from each thing it names: `with the new hires | the team is at 8`. */
@@ -137,7 +118,7 @@ const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
     ],
     [
       "be",
-      "is|are|was|am|go(?:es)? out|comes? out|weighs|allows|accepts|rejects|requires|['’]m|runs|run|lives|lasts|takes place|takes|starts|begins|ends|listens|happens?|meets|costs|sits?|stands?|has been|ist|sind|bin|dauert|läuft|liegt|steht|beträgt|heißt|findet|beginnt|endet|kostet|s['’]appelle|se trouve|a lieu|commence|finit|coûte|est|suis|écoute|dure|se llama|empieza|termina|cuesta|es|soy|está|se chama|começa|custa|é|sou|fica|(?<=\\p{Script=Cyrillic} )(?:—|теперь)|находится|стоит|начинается|длится|проходит|называется",
+      "is|are|was|am|go(?:es)? out|comes? out|weighs|allows|accepts|rejects|requires|['’]m|runs|run|lives|lasts|takes place|takes|starts|begins|ends|listens|happens?|meets|costs|sits?|stands?|has been|ist|sind|bin|dauert|läuft|liegt|steht|beträgt|heißt|findet|beginnt|endet|kostet|s['’]appelle|se trouve|a lieu|commence|finit|coûte|est|suis|écoute|dure|se llama|empieza|termina|cuesta|es|soy|está|se chama|começa|custa|é|sou|fica|находится|стоит|начинается|длится|проходит|называется",
     ],
   ] as const
 ).map(([verb, words]) => [verb, new RegExp(`(?<![\\p{L}])(?:${words})(?![\\p{L}])`, "iu")]);
@@ -289,7 +270,7 @@ function namesIn(text: string): ReadonlySet<string> {
 const LEAVES =
   "(?:cancell?ed|dumped|vetoed|gave up|given up(?: on)?|gone off|unsubscribed from|closed)|ripped out|(?<=^|(?:^|[\\s,])(?:i|we) )left(?! for| so| and| at)|not going back to|stopped(?: using)?|dropped(?! (?:\\S+ ){0,4}?(?:to|from|by)(?![\\p{L}]))|ditched|replaced(?! by| with)|retiring|retired|abandoned|gave up on|(?:got|getting) rid of|swapped(?: out)?|(?:exchanged|traded(?: in)?)(?= [^,;.]+ for )|killed|phased out|sold(?! on| out)|scrapped|axed|archived|walked away from|pulled the plug on|(?:moved|moving|switched|migrated|got|are|['’]re) off(?: of)?|quit|(?:ai|a|avons|ont) (?:abandonné|arrêté|quitté|vendu|laissé tomber)|(?:dejé|dejamos|abandonamos|vendí|vendimos)(?: de (?:usar|trabajar en))?|(?:salí|salimos) de|(?:saí|saímos) d[aeo]s?|(?:parei|paramos) (?:com|de usar)|largamos|vendi|(?:бросил|продал|закрыл)\\p{L}*|(?:ушёл|ушла|ушли) из";
 const LEFT =
-  "dead|gone(?! home| to| out| on)|history|retired|deprecated|discontinued|renamed|replaced|superseded|succeeded(?= by)|shut down|swapped(?: out|(?= for))|exchanged(?= for)|dropped|phased out|decommissioned|sunset|off the table|no more|out";
+  "dead|gone(?! home| to| out| on)|history|retired|deprecated|discontinued|renamed|replaced|shut down|swapped out|dropped|phased out|decommissioned|sunset|off the table|no more|out";
 const GIVEN_UP = new RegExp(
   `(?<![\\p{L}])(?:${LEAVES}) (?:the |our |my |le |la |les |l['’]|el |los |o |a |os |as )?([^,;]+?)(?=[.,;]|$| (?:with|for|pour|para|por|yesterday|already|a (?:week|month|year) ago|in favou?r of|last|over|in|on|for|so|yesterday|this|today|and|entirely|completely)(?![\\p{L}]))`,
   "giu",
@@ -318,18 +299,6 @@ const GONE: readonly RegExp[] = [
   /(?:sustitu|reemplaz|substitu|relev|remplac)\p{L}* (?:a |o |à )?(\p{Lu}[\p{L}'’-]+)|von (\p{Lu}[\p{L}'’-]+) übernommen/gu,
   /(?:took|takes|taken|taking) over from ([^,;.]+?)(?= as(?![\p{L}])|[,;.]|$)/giu,
   /(?:(?:hemos |he )?(?:cambi(?:amos|ado|é)|sustitui(?:mos|do)|reemplaza(?:mos|do)|troc(?:amos|ado)|troquei|substitu(?:ímos|ído|í)) (?:el |la |los |las |o |a |os |as )?([^,;]+?) (?:por(?! (?:seguridad|raz|motivo|culpa|error|falta|precio|segurança|erro))|pel[oa]s?)|(?:remplacé|échangé|troqué) (?:le |la |les |l['’])?([^,;]+?) (?:par|contre|pour))(?![\p{L}])/giu,
-  // In the passive
-  new RegExp(
-    `(?:^|[,;:.] |\\s(?:und|et|y|e|и|aber|mais|pero|mas|но) )(?:der |die |das |l[ea]s? |l['’]|el |los |[oa]s? |un(?:ser|sere|s) |notre |nuestr[oa] |noss[oa] |наш[аеи]? )?([^,;:]{2,40}?) ${any(
-      "(?:wurden?|ist|sind) (?:\\S+ ){0,3}?(?:durch|gegen|von) [^,;]+? (?:ersetzt|abgelöst|(?:aus|ein)?getauscht)",
-      "(?:(?:a|ont) été|est|sont)(?: (?:maintenant|finalement|donc))? (?:remplacée?s?|échangée?s?) (?:par|contre)",
-      "(?:fue(?:ron)?|ha(?:n)? sido|es|son) (?:reemplazad|sustituid|cambiad|relevad)[oa]s? por",
-      "(?:foi|foram|é|são) (?:substituíd|trocad)[oa]s? (?:por|pel[oa]s?)",
-      "(?:был[аои]? )?замен[её]н[аоы]? ",
-    )}`,
-    "giu",
-  ),
-  /(?:^|[，。、])([^，。、]+?)(?:已经?|最近|昨天|上周)*被[^，。]*?(?:取代|替换|替代|代替|换掉)|(?:^|[、。])([^、。]+?)は[^、。]+?に(?:置き換えられ|取って代わられ|差し替えられ)/giu,
   // By oneself, or by nobody in particular
   /(?<!(?:von|vom|des|für|in|im|an|am|auf|bei|der)(?: de[nmr]| die)? )(?:den |die |das )?(\S+) (?:durch|gegen) [^,;]+? (?:ersetzt|(?:aus|ein)?getauscht)(?![\p{L}])(?<=(?:^|\s)(?:wir|ich|wurden?)\s.*)/giu,
   /(?:^|[,;:.] |(?:мы|я|уже|теперь|вчера|недавно|наконец) )(?:замени|поменя|смени)(?:л|ла|ли) ([^,;]+?) на(?![\p{L}])/giu,

@@ -17,10 +17,8 @@ import {
   NOT_TO_KEEP,
   REMEMBER,
   REPORTED,
-  rule,
   SUPPOSED,
   TASK,
-  word,
 } from "./language.ts";
 import { read } from "./meaning.ts";
 import { kindOf } from "./terms.ts";
@@ -107,29 +105,16 @@ function partedFrom(sentence: string, between: RegExp): readonly string[] {
   return [sentence.slice(0, match.index), sentence.slice(match.index + match[0].length)];
 }
 
-/** A reason to forget: the thing no longer exists or is private, and no value is stated. */
+/** A reason to forget: the thing no longer exists, and nothing else is said. */
 function isReason(said: string): boolean {
   const told = read(said);
   const tellsValue = [...told.content].some((term) => term !== "one" && kindOf(term, told) !== undefined);
-  return !tellsValue && !TASK.test(said) && (NO_MORE.test(said) || OF_IT.test(said) || PRIVATE.test(said));
+  return !tellsValue && (NO_MORE.test(said) || OF_IT.test(said));
 }
 
 /** `it's private`, and nothing else. */
 const OF_IT =
   /^(?:it|that|this|they)(?:['’](?:s|re)| is| are| was| were)(?: (?:all|just|been|not|so|now))* (?:gone|over|done|dead|history|private|personal|wrong|true|right|old|obsolete|outdated|out of date|irrelevant|relevant|cancel?led|decommissioned|retired|deleted|removed|sold|closed|shut down|needed|a (?:mistake|joke|typo))[.!]*$/iu;
-/** Says that it is nobody's business. */
-const PRIVATE: RegExp = rule(
-  word(
-    "private|personal|confidential|secret|(?:nobody|no one|none)(?:['’]s| of your) business|(?:keep|kept) (?:it|that|this|them) (?:private|to myself|secret)",
-    "(?:not|n['’]t|never|stop(?:ped)?) (?:to )?(?:shar(?:e|ing|ed)|tell(?:ing)?|told|spread(?:ing)?|pass(?:ed)? on) (?:it|that|this|them|any of it|you|anybody|anyone)",
-    "geht (?:niemanden|keinen|dich) (?:et)?was an|geht (?:niemanden|keinen) an|ist (?:privat|geheim|vertraulich)",
-    "ne (?:regarde|concerne) (?:personne|que moi)|c['’]est (?:privé|personnel|confidentiel|secret)",
-    "(?:no (?:le )?importa a nadie|no es asunto de nadie|es (?:privado|personal|confidencial|secreto))",
-    "(?:não é da conta de ninguém|não interessa a ninguém|é (?:privado|particular|pessoal|confidencial|segredo))",
-    "(?:никого|тебя) не касается|личное|секрет|не твоё дело",
-  ),
-  "隐私|秘密|保密|私人的?事|プライベート|個人的|内緒",
-);
 
 /** Sentences of a message that surely ask to forget something, and reasons in the sentence after one. */
 export function forgetRequests(text: string): string[] {

@@ -17,7 +17,7 @@ import {
   TRANSIENT,
   word,
 } from "./language.ts";
-import { type Read, read } from "./meaning.ts";
+import { read } from "./meaning.ts";
 import { insteadOfForgotten, ownAsides, ownStatements, saidIn, sentencesOf } from "./own-words.ts";
 import { relationOf, tellsAnotherValue } from "./relation.ts";
 import { heldBy, holds, isOrdinary, list, toolsLike } from "./terms.ts";
@@ -51,7 +51,9 @@ const MOST_OF_ONE = 6;
 const MOST_OF_TALK = 8;
 
 /** True for transient states. */
-export const isTransient = (text: string): boolean => TRANSIENT.test(text);
+export function isTransient(text: string): boolean {
+  return TRANSIENT.test(text);
+}
 
 /** Rules that people state in their own name, oldest first: lasting ones, and those in `firm`. */
 export function ownRules(messages: readonly Message[], firm: ReadonlySet<string>): string[] {
@@ -98,7 +100,7 @@ function inMessage(message: Message, known: readonly string[]): DurableStatement
     const plain = sentence.slice(lead.length);
     if (TO_DO.test(plain) || isBareRequest(sentence)) return [];
     const isAsked = lead !== "" || REMEMBER_THAT.test(plain) || isBareRequest(sentences[index + 1] ?? "");
-    const corrects = instead.has(sentence) && isNewState(sentence);
+    const corrects = instead.has(sentence);
     const heard = { asked: isAsked || corrects, corrects, isStory };
     return toldIn(heard.asked ? plain.replace(/^to (?=\p{L})/u, "") : plain, heard, known);
   });
@@ -108,12 +110,6 @@ function inMessage(message: Message, known: readonly string[]): DurableStatement
     text: told.text.charAt(0).toUpperCase() + told.text.slice(1),
     from: message.id,
   }));
-}
-
-/** What follows on a request to forget may be the next request. */
-function isNewState(sentence: string): boolean {
-  const isStated = tellsFact(sentence) || DEICTIC.test(sentence) || read(sentence).key !== undefined;
-  return isStated || isRule(sentence) || STRONG_CHANGE.test(sentence);
 }
 
 type Told = Omit<DurableStatement, "from">;
@@ -216,7 +212,7 @@ function isStatement(text: string): boolean {
  * judged by its subject, or by the shape `X is Y` with a name, number or day as Y. Wishes, findings and work
  * done do not count.
  */
-export function tellsFact(sentence: string): boolean {
+function tellsFact(sentence: string): boolean {
   const plain = sentence.replace(LEAD, "").replace(LEAD_IN, "").replace(FOLLOWS, "");
   if (SETTING.test(plain) || NAMED_SETTING.test(plain))
     return !DEICTIC.test(plain) && !/[`{}<>;]|\w\(/.test(plain);
@@ -439,24 +435,23 @@ function newsOf(sentence: string, known: readonly string[]): string | undefined 
 /** For ordering two lines: a newer text says something new about the older one, or names all it names. */
 export function speaksAnewOf(text: string, older: string): boolean {
   if (/[?？]$/.test(text)) return false;
+  return [text, ...clausesOf(text)].some((piece) => tellsMoreOf(piece, older)) || namesAllOf(text, older);
+}
+
+function namesAllOf(text: string, older: string): boolean {
   const [now, then] = [read(text), read(older)];
-  const namesAll = then.names.size > 0 && [...then.names].every((name) => holds(now.content, name));
+  const shared = [...then.content].filter((term) => isDistinctive(term) && holds(now.content, term));
   return (
-    (namesAll && sharedOf(now, then).length > 1) ||
-    [text, ...clausesOf(text)].some((piece) => tellsMoreOf(piece, older))
+    shared.length > 1 && then.names.size > 0 && [...then.names].every((name) => holds(now.content, name))
   );
 }
 
-/** The telling words of the older statement that the newer one mentions. */
-function sharedOf(now: Read, then: Read): readonly string[] {
-  return [...then.content].filter((term) => isDistinctive(term) && holds(now.content, term));
-}
-
 const CLAUSE = /[,;:]\s+|\s[–—-]+\s|,?\s(?:so|and|but)\s/u;
+/** A shorter clause says nothing on its own. */
+const FEWEST = 4;
 
-/** The clauses of more than three words: a shorter one says nothing on its own. */
 function clausesOf(sentence: string): readonly string[] {
-  return sentence.split(CLAUSE).filter((clause) => clause.split(/\s+/).length > 3);
+  return sentence.split(CLAUSE).filter((clause) => clause.split(/\s+/).length >= FEWEST);
 }
 
 /** It states how something is: no wish, question or order, and not about the current moment. */
@@ -467,7 +462,7 @@ function states(text: string): boolean {
 
 function tellsMoreOf(text: string, older: string): boolean {
   const [now, then] = [read(text), read(older)];
-  const shared = sharedOf(now, then);
+  const shared = [...then.content].filter((term) => isDistinctive(term) && holds(now.content, term));
   const names = [...then.names].filter((name) => holds(now.content, name));
   const isNamed = names.some(isDistinctive) || (names.length > 1 && names.length === then.names.size);
   const another = tellsAnotherValue(now, then);

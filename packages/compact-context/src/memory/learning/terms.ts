@@ -105,16 +105,12 @@ function inflected(one: string, other: string): boolean {
   // Case endings of Russian nouns have up to three letters.
   if (common >= 4 && common >= short - 3 && /^\p{Script=Cyrillic}+$/u.test(one + other))
     return Math.max(one.length, other.length) - common <= 3;
-  const [stem, ending] = [one.slice(0, common), one.slice(common) + other.slice(common)];
-  if (DOUBLED.test(`${stem.at(-1)}${ending}`) && common === short) return true;
   if (common === short) return short >= 3 && ENDINGS.test(one.slice(common) + other.slice(common));
   return (
     common >= 3 && common >= short - 3 && ENDING_PAIR.test(`${one.slice(common)} ${other.slice(common)}`)
   );
 }
 
-/** `quit` and `quitting`. */
-const DOUBLED = /^([bdgmnprt])\1(?:ed|ing)$/;
 /** What an abbreviation omits: `prod`, `config`, `repo`, `app`, `env`, `admin`. */
 const SHORTENED =
   /^(?:ificates?|ução|ucción|uct\w+|urat\w+|sitor\w+|istrat\w+|ironments?|lications?|umentations?)$/u;
