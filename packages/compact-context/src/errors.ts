@@ -216,14 +216,21 @@ export function refuseUnknown(
   });
 }
 
-/** Throws `InvalidArgument` unless the value is an object that has none but these options. */
+/**
+ * Throws `InvalidArgument` unless the value is an object, and for a name that is like that of an option: without types a
+ * mistyped option would do nothing. Other names are those of whole objects that a program spreads.
+ */
 export function requireKnown<T extends object>(
   options: T,
   known: Readonly<Record<keyof NoInfer<T>, true>>,
   hint: string = OPTIONS_HINT,
 ): void {
   requireOptions(options, "options", hint);
-  refuseUnknown(options, known);
+  const names = Object.keys(known);
+  const mistyped = Object.entries(options).find(
+    ([name, value]) => value !== undefined && !Object.hasOwn(known, name) && didYouMean(name, names) !== "",
+  );
+  if (mistyped !== undefined) refuseUnknown(Object.fromEntries([mistyped]), known);
 }
 
 /** `; did you mean …?`: the closest valid name, else the path of the same name elsewhere, else empty. */

@@ -75,7 +75,7 @@ describe("detection", () => {
   );
 
   it("refuses what it does not know", async () => {
-    for (const text of ["null", "7", "[]", "{}", "", "some words", '{"a":1}', "[1, 2]", '{"messages":[]}']) {
+    for (const text of ["null", "7", "{}", "", "some words", '{"a":1}', "[1, 2]", '{"messages":[]}']) {
       await expect(readTranscript(text), text).rejects.toMatchObject({ code: "UnknownFormat" });
     }
   });

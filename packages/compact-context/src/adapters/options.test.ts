@@ -74,15 +74,46 @@ async function refusal(make: () => unknown): Promise<unknown> {
   }
 }
 
-describe.each(Object.entries(WITH_OPTIONS))("%s", (_name, make) => {
-  it("takes its own options and refuses one that does not exist", async () => {
+/** An option of each that is no host's, mistyped. */
+const MISTYPED: Readonly<Record<string, string>> = {
+  SummarizationNode: "maxTokns",
+  createRecallNode: "sesionId",
+  compactExtension: "channeldir",
+  textModelFromPi: "apikey",
+  recallTools: "maxTokns",
+  createConsoleExporter: "terminl",
+  createAgent: "chanelDir",
+  textModelFromUrl: "parametrs",
+  modelFromAiSdk: "calOptions",
+  textModelFromLangChain: "calOptions",
+  textModelFromAnthropic: "parametrs",
+  textModelFromOpenAi: "parametrs",
+};
+
+describe.each(Object.entries(WITH_OPTIONS))("%s", (name, make) => {
+  const mistyped = MISTYPED[name] ?? "onFailur";
+
+  it("takes its own options and refuses one that is mistyped", async () => {
     expect(await refusal(() => make({}))).toBeUndefined();
-    expect(await refusal(() => make({ sesionld: "x" }))).toMatchObject({
+    expect(await refusal(() => make({ [mistyped]: "x" }))).toMatchObject({
       code: "InvalidArgument",
-      place: "options.sesionld",
+      message: expect.stringContaining("did you mean"),
+      place: `options.${mistyped}`,
       hint: expect.stringMatching(/^The options are /),
     });
   });
+});
+
+it("a call's own options can be spread into those of an adapter", () => {
+  const call = {
+    model: "m",
+    messages: [],
+    temperature: 0,
+    toolChoice: "auto",
+    stopWhen: [],
+    instructions: "Be brief.",
+  };
+  expect(() => aiSdk.compactPrepareStep({ ...call, manager, sessionId: "s" })).not.toThrow();
 });
 
 describe.each(HOSTS)("the effect of a failure in %s", (_name, make) => {

@@ -1,9 +1,15 @@
 import { createLruMap } from "../errors.ts";
 import { type Finder, REDACTED } from "./finding.ts";
-import { isHintingName, isPasswordName, isSecretName } from "./names.ts";
 import { isPair } from "./places.ts";
 import { withoutSplitSecrets } from "./private-keys.ts";
-import { isGiven, isHintedAt, isOfAction, isQuotedSecret } from "./values.ts";
+import {
+  isGiven,
+  isHintedAt,
+  isHintingName,
+  isPasswordName,
+  isQuotedSecret,
+  isSecretName,
+} from "./values.ts";
 
 /** Fields that name another field's value: `{ "name": "DB_PASSWORD", "value": "…" }`, `ParameterKey`. */
 const NAMES_ANOTHER = /^(?:\w{0,12}(?:Name|Key)|name|key)$/;
@@ -34,7 +40,7 @@ function redactByName(value: string, name: string | undefined): string | undefin
   const bare = value.slice(scheme.length);
   const isSecret =
     meaning === "secret"
-      ? isQuotedSecret(bare, name) && !isOfAction(bare, name)
+      ? isQuotedSecret(bare, name)
       : /^[\w.+/=~-]{12,4096}$/.test(bare) && isHintedAt(bare, name);
   return isSecret ? scheme + REDACTED : undefined;
 }

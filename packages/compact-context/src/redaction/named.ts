@@ -1,13 +1,14 @@
 import type { Finding, Span } from "./finding.ts";
-import { HINT, isPasswordName, isPasswordWord, KEY_WORDS, PASSWORD_WORDS, SECRET_NAME } from "./names.ts";
 import {
+  HINT,
   isBareSecret,
   isExpression,
   isFilledIn,
   isGiven,
   isHintedAt,
   isMixed,
-  isOfAction,
+  isPasswordName,
+  isPasswordWord,
   isPhrase,
   isQuotedSecret,
   isShuffled,
@@ -15,7 +16,10 @@ import {
   isStandIn,
   isToldApart,
   isWords,
+  KEY_WORDS,
   looksGenerated,
+  PASSWORD_WORDS,
+  SECRET_NAME,
   type ValueContext,
 } from "./values.ts";
 
@@ -29,7 +33,7 @@ const COLOUR = raw`(?:\u001b\[[\d;]{0,8}m)?`;
 /** A YAML tag that is not a reference, or the header of a block scalar whose first line is the value. */
 const YAML = raw`(?:!!?(?!(?:Ref|Sub|GetAtt|ImportValue|vault)\b)\w{1,12}[ \t]{1,4})?(?:[>|][+-]?[ \t]{0,4}\r?\n[ \t]{1,40})?`;
 /** Assignment operators between name and value, with the punctuation that can surround them. */
-const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?(?: \(\w[\w ,-]{0,24}\))?\*{0,2}${COLOUR}([ \t]{0,40}|\r?\n(?==> ))(=>|:=|:-|\?{1,2}=|\|\|=|={1,3}|<-|(?<![\t\x20]):(?![:/?])|:(?=\s))\*{0,2}${COLOUR}([ \t]{0,40})(?:&quot;)?${YAML}`;
+const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?(?: \(\w[\w ,-]{0,24}\))?\*{0,2}${COLOUR}([ \t]{0,40}|\r?\n(?==> ))(=>|:=|:-|\?{1,2}=|\|\|=|={1,3}|<-|:(?![:/?]))\*{0,2}${COLOUR}([ \t]{0,40})(?:&quot;)?${YAML}`;
 /** A type between name and value, as in `token: string = "…"`, `var token string = "…"`. */
 const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?\w{3,20})`;
 export const GIVES =
@@ -78,13 +82,10 @@ const RELATIONS: readonly Relation[] = [
     read: reads(raw`(?:[\w.~!*'()+-]|%(?!2[26C]|3B|7D|0A)[0-9A-F]{2}){3,1024}`, isFilledIn),
   },
   // password = x, also with a number after the name
-  {
-    between: new RegExp(raw`(?:[_\x20-]?\d{1,2}|_?[Cc]onfirm(?:ation)?|_again|_repeat)?${SIGN}`, "y"),
-    read: assigned,
-  },
+  { between: new RegExp(raw`(?:[_\x20-]?\d{1,2})?${SIGN}`, "y"), read: assigned },
   // --password x
   {
-    between: /["']?,?[ \t]{1,8}(?=[^\s=:-])(?![a-z_]{2,24}=["'\w])/iy,
+    between: /["']?,?[ \t]{1,8}(?=[^\s=:-])(?![a-z_]{1,24}=["'\w])/iy,
     before: /(?<![\w-])--?(?:[a-z][a-z0-9_-]{0,40})?$/i,
     read: assigned,
   },
@@ -99,9 +100,7 @@ const RELATIONS: readonly Relation[] = [
   // <password>x</password>, <td>Password</td><td>x</td>, <item name="password">x</item>
   {
     between:
-      /(?:(?:["'][^<>{}()\n]{0,60}|\s[^<>\n]{0,160}(?<![-=]))?>|[ \t]{0,4}:?<\/[\w:]{1,24}>\s{0,40}<(?!artifactId|version|th>)[\w:]{1,24}(?:\s[^<>\n]{0,80})?>)\s{0,40}(?:<(?:value|string)>\s{0,40})?(?:<!\[CDATA\[)?/iy,
-    // Elsewhere the name is an address or what a label belongs to.
-    before: /^(?![\s\S]*<(?:a|label|button|h\d|option|legend|small|strong|code|link|input)\s[^<>]*$)/i,
+      /(?:(?:["'][^<>{}()\n]{0,60}|\s[^<>\n]{0,160})?>|[ \t]{0,4}:?<\/[\w:]{1,24}>\s{0,40}<(?!artifactId|version)[\w:]{1,24}(?:\s[^<>\n]{0,80})?>)\s{0,40}(?:<(?:value|string)>\s{0,40})?(?:<!\[CDATA\[)?/iy,
     // Jenkins puts encrypted values in braces.
     read: reads(raw`[^<>\s\]]{3,4096}(?=\s{0,40}(?:\]\]>)?\s{0,40}</)`, (value) =>
       isFilledIn(value.replace(/^\{(?=.{20})/, "")),
@@ -134,8 +133,8 @@ const RELATIONS: readonly Relation[] = [
   // A table row or a settings line: | password | x |, requirepass x
   {
     between:
-      /[*\x60]{0,3}(?:[ \t]{0,40}[|│][ \t]{0,8}|[ \t]?[.·…]{3,60}:?[ \t]?|:[ \t][.·…]{3,60}[ \t]|[ \t]{1,40})[*\x60"']{0,3}/y,
-    before: /(?:^|[\n|│])[ \t]{0,40}(?:[$>] )?(?:[\w.-]{1,40} {1,2}){0,5}?[*\x60]{0,3}[\w.:/@-]{0,60}$/,
+      /[*\x60]{0,3}(?:[ \t]{0,40}[|│][ \t]{0,8}|[ \t]?[.·…]{3,60}:?[ \t]|:[ \t][.·…]{3,60}[ \t]|[ \t]{1,40})[*\x60"']{0,3}/y,
+    before: /(?:^|[\n|│])[ \t]{0,40}(?:[$>] )?(?:[\w.-]{1,40} ){0,5}?[*\x60]{0,3}[\w.:/@-]{0,60}$/,
     read: reads(raw`[^\s|│*\x60"']{4,512}(?=[*\x60"';]{0,3}[ \t]{0,40}(?:[|│]|\r?\n|$))`, isGiven),
   },
   // The next quoted text: after a call, a default value or a pair's comma
@@ -176,11 +175,9 @@ const REST_OF_LINE = /(?:(?!&[\w.-]{1,40}=)[^\s"'`]){1,512}(?=[ \t]{0,8}(?:\r?\n
 /** Several words to the end of the line. */
 const PHRASE =
   /[\p{L}\d][\p{L}\d'!?.-]{0,40}(?: [\p{L}\d][\p{L}\d'!?.-]{0,40}){1,7}(?=[ \t]{0,8}(?:\r?\n|$))/uy;
-const SETTING = /(?:^|\n)(?:export )?(?!this\.|self\.|\w\.)[\w.]*$/;
+const SETTING = /(?:^|\n)(?:export )?[\w.]*$/;
 /** The name of an AWS secret, or of a checksum of one. */
-const RESOURCE =
-  /(?:sum|hash(?:ed)?|digest|fingerprint)(?:[/_.-]| of (?:the |an? )?)$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
-const NAME_END = /[\w-]*$/;
+const RESOURCE = /(?:sum|hash(?:ed)?|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
 const LONGEST_QUOTED = 4096;
 const JUDGED = 500;
 const BEFORE = 120;
@@ -223,22 +220,13 @@ function isUsersName(text: string, { start, end }: Span): boolean {
   return program?.toLowerCase() === value || [...around.matchAll(USER)].some(([, user]) => user === value);
 }
 
-const OBJECT =
-  /^ (?:it|this|that|the|an?|them|these|those|its|your|in|on|as|by|to|through|along|over|into)\b/i;
-
 /** True where what stands before a name says that it is no secret's. */
 function isOfAnother(name: string, lead: string, behind: string): boolean {
   // The outcome of a test, not a password.
   if (name === "PASS") return /(?:^|\n)[^\w\n]*$/.test(lead) && !/^ ?=/.test(behind);
   // Git signs with a key of GnuPG, named by its id.
   if (/^signingkey$/i.test(name)) return /\buser(?:[.]|\][^[]*)$/.test(lead);
-  // `to pass it on`, and a variant of an enum before its value.
-  if (
-    /^pass$/i.test(name) &&
-    (/\b(?:to|and|or|not|you|we|can|must|should|will) $/i.test(lead) || OBJECT.test(behind))
-  )
-    return true;
-  return RESOURCE.test(lead) || (/::[A-Z]\w*$/.test(lead) && /^ =>/.test(behind));
+  return RESOURCE.test(lead);
 }
 
 function valueBeside(text: string, name: string, start: number): Span | undefined {
@@ -246,11 +234,9 @@ function valueBeside(text: string, name: string, start: number): Span | undefine
   // A name must end at a word boundary: `tokenizer` does not match.
   if (/^(?:[a-z]{2}|[a-rt-z])/.test(text.slice(end, end + 2)) && /[a-z]$/i.test(name)) return undefined;
   const lead = text.slice(Math.max(0, start - BEFORE), start);
-  if (isOfAnother(name, lead, text.slice(end, end + 12))) return undefined;
-  let isWord: boolean | undefined;
+  if (isOfAnother(name, lead, text.slice(end, end + 2))) return undefined;
   for (const { between, before, read, isSaid } of RELATIONS) {
-    if (isSaid) isWord ??= isPasswordWord(name, lead);
-    if (isSaid && !isWord) continue;
+    if (isSaid && !isPasswordWord(name, lead)) continue;
     between.lastIndex = end;
     const [whole, ...groups] = between.exec(text) ?? [];
     if (whole === undefined || before?.test(lead) === false) continue;
@@ -262,15 +248,6 @@ function valueBeside(text: string, name: string, start: number): Span | undefine
 
 /** The value after an operator or flag, quoted or bare. */
 function assigned(text: string, named: Named): Span | undefined {
-  const span = valueAfter(text, named);
-  if (span === undefined || named.groups[1] === undefined) return span;
-  const value = text.slice(span.start, span.end);
-  const whole =
-    (NAME_END.exec(text.slice(Math.max(0, named.start - 60), named.start))?.[0] ?? "") + named.name;
-  return isOfAction(value, whole) ? undefined : span;
-}
-
-function valueAfter(text: string, named: Named): Span | undefined {
   const quoted = quotedAt(text, named.valueAt);
   if (quoted === undefined) return phraseAt(text, named) ?? bareSecret(text, named, named.valueAt);
   if (quoted.end === undefined) return bareSecret(text, named, quoted.start);
@@ -297,8 +274,7 @@ function quotedAt(text: string, at: number): { start: number; end: number | unde
 function phraseAt(text: string, { name, start, valueAt, groups }: Named): Span | undefined {
   const [before, sign, after] = groups;
   const phrase = isPasswordName(name) && sign ? (matchAt(PHRASE, text, valueAt) ?? "") : "";
-  const isTight =
-    sign === "=" && before === "" && after === "" && (/^[a-z]/.test(name) || / .* /.test(phrase));
+  const isTight = sign === "=" && before === "" && after === "" && /^[a-z]/.test(name);
   const isProperty = isTight && SETTING.test(text.slice(Math.max(0, start - 80), start));
   const isMarked = / \d+(?: |$)/.test(phrase) && / \p{Lu}/u.test(phrase) && isPhrase(phrase);
   if (phrase === "" || !(isProperty || isMarked)) return undefined;
@@ -313,8 +289,7 @@ function bareSecret(text: string, named: Named, valueStart: number): Span | unde
   const line = matchAt(REST_OF_LINE, text, start);
   // In YAML a password can contain any character; code contains brackets and commas.
   const isWhole =
-    (isSetting && !/[,;][\w.]{1,40}=|[,;]$/.test(line ?? "")) ||
-    (named.groups[1] === ":" && isMixed(line ?? "") && !/[,;(){}]/.test(line ?? ""));
+    isSetting || (named.groups[1] === ":" && isMixed(line ?? "") && !/[,;(){}]/.test(line ?? ""));
   const found = (isWhole ? line : undefined) ?? matchAt(BARE, text, start) ?? "";
   const value = found.replace(/(?:[)\]}:*?;,]|(?<!\.)\.){1,8}$/, "");
   if (value === "") return undefined;
@@ -368,9 +343,8 @@ function matchAt(pattern: RegExp, text: string, index: number): string | undefin
 
 // Values that look like secrets themselves, and are identified by other words on their line.
 
-/** A run of characters that can form a value: with a digit, or long. */
-const RUN =
-  /(?<![\w./+~!#$%^*?@-]|\\(?=u[\da-f]{4}))(?=[A-Za-z_./+~!#$%^*?@-]{0,512}\d|[\w./+~!#$%^*?@-]{20})[\w./+~!#$%^*?@-]{8,512}(?:={1,2}(?![\w=]))?/g;
+/** A run of characters that can form a value. */
+const RUN = /(?<![\w./+~!#$%^*?@-]|\\(?=u[\da-f]{4}))[\w./+~!#$%^*?@-]{8,512}(?:={1,2}(?![\w=]))?/g;
 /** A prefix that is part of the value: `4711|s9KqZ7wTr2LmX4vB8nHd`. */
 const LEAD = /(?:\b\d{1,9}\||base64:)$/;
 const LEAST = 8;
@@ -419,9 +393,8 @@ export function* findNear(text: string): Generator<Finding> {
 /** Rejects ordinary words, which are most runs, by their characters. */
 function isPassing(value: string): boolean {
   if (/\d/.test(value) ? value.length < LEAST : value.length < 20) return false;
-  if (!isStrong(value) && !looksGenerated(value)) return false;
-  if (/\?$/.test(value) && isWords(value.slice(0, -1))) return false;
-  return !isStandIn(value, "") && !isExpression(value.replace(/[!?]$/, ""));
+  if (isStandIn(value, "") || isExpression(value.replace(/[!?]$/, ""))) return false;
+  return looksGenerated(value) || isStrong(value);
 }
 
 function isSecret(value: string, before: string, behind: string): boolean {
@@ -442,11 +415,7 @@ function isHinted(value: string, before: string): boolean {
   const hinted = HINTED.exec(before);
   if (hinted === null) return false;
   const lead = before.slice(0, hinted.index);
-  if (
-    /\b(?:cache(?: \w+){0,3}|(?:hash|checksum|digest) of(?: the| an?)?|gpg|pgp|build|lock|object|row|public|partition|crash\w+)[ \t]$/i.test(
-      lead,
-    )
-  )
+  if (/\b(?:cache(?: \w+){0,3}|build|lock|object|row|public|partition|crash\w+)[ \t]$/i.test(lead))
     return false;
   const name = (IDENTIFIER.exec(lead)?.[0] ?? "") + hinted[0];
   return isHintedAt(value, name.replace(/["'\x60\]* \t=:：>?{\\]+$/, ""));
@@ -474,7 +443,7 @@ function isNamed(value: string, before: string, behind: string): boolean {
 function isDistinct(value: string): boolean {
   if (value.includes("/") && !looksGenerated(value)) return false;
   if (/token|secret|passw|credential/i.test(value) || /^[A-Z\d]{10}$/.test(value)) return false;
-  return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|\.@|\.\.|@[\w-]+\.|@[\da-f]{12}$|^[a-z-]+[#@]v?[\d.]+$/i.test(
+  return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|@[\da-f]{12}$|^[a-z-]+[#@]v?[\d.]+$/i.test(
     value,
   );
 }

@@ -24,7 +24,7 @@ const QUOTE = raw`["']?`;
 const command = (names: string, option: string): string =>
   raw`\b(?:${names})\b(?:[^\n|;&\\]|\\[^]){0,200}?(?<=\s)(?:${option})${QUOTE}`;
 const LETTER = raw`[\w\u00c0-\u024f\u0400-\u04ff'’]`;
-const TOKENS = raw`\b(?:api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|clé|schlüssel|chiave|chave)(?<!\/\w{1,9}|(?:hash|digest|checksum) of (?:the )?\w{1,9})`;
+const TOKENS = raw`\b(?:api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|clé|schlüssel|chiave|chave)(?<!\/\w{1,9})`;
 /** A one-time code; groups of four digits are separated by one space or dash. */
 const CODE = raw`(?:\d{3}[\x20\-]?\d{3}|\d{4}[\x20\-]\d{4}|\d{2}(?:-\d{2}){1,3}|\d{4,8}|[a-z\d]{4,6}(?:-[a-z\d]{4,6}){1,5})(?![\w\-])`;
 const CODES = raw`${CODE}(?:,[ \t]?${CODE}){0,15}#?`;

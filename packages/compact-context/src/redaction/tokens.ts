@@ -352,7 +352,7 @@ function nextStart(text: string, start: number, { shape, prefix }: TokenFormat):
 /** A placeholder in a template file: `ghp_replace_me`, `xoxb-your-token`. */
 const SAYS_SO = /(?:^|[-_.])(?:your|replace|insert)[-_]|[-_]here$/i;
 /** `re_export_a_default_1195` */
-const WORDS = /^[A-Za-z]+[_-][A-Za-z]+[_-]/;
+const WORDS = /^[A-Za-z]+(?:[_-][A-Za-z]+){2}/;
 const FEWEST_DIFFERENT = 5;
 
 function isToken(body: string, mark: string, begins: boolean): boolean {

@@ -1,14 +1,42 @@
-// What distinguishes the values of secrets from similar text.
+// Names of secrets, and what distinguishes their values from similar text.
 
-import { isHintingName, isPasswordName, isSecretName, PASSWORD_WORDS } from "./names.ts";
+/** Pattern source for the last words of a secret's name, in camel, snake or kebab case. */
+export const SECRET_NAME: string = [
+  "(?:api|access|private|secret|encryption|signing|auth|account|activation|unseal|master|shared|service|admin|session|webhook|license|write|ingest)[_\\x20-]?key",
+  "(?<![a-z])psk(?![a-z])",
+  "pa?ss?w(?:or?|r)?d",
+  "passphrase",
+  "passcode",
+  "(?:_|pg|db|sql|user|auth|mail|login|proxy|ftp|smtp|store|key|require|root|admin)pass(?![a-z])",
+  "(?:pass|pw)(?=\\\\{0,3}[\"'`]?\\s{0,3}(?:[=:](?![=:])|[,|\\r\\n]))(?<![a-z](?:pass|pw))",
+  "pwd",
+  // Words behind these are the name of a secret that is kept elsewhere.
+  "(?<!existing|pull|(?:tls|certificates|passwords|scripts|jks)(?=secret[\"']?[:=]\\s?[\"']?[a-z]{1,40}(?:[-.][a-z]{1,40}){0,8}(?![\\w.-])))secret",
+  "(?<!(?:public_?key|page|next|continuation|sync|cursor)[_-]?)token",
+  "(?<!amz[_-])credentials?",
+  "authorization",
+  "oauth2[_-]?bearer",
+  "auth(?=[\"'`]?\\s{0,3}[=:])(?<![a-z\\d]auth)",
+].join("|");
+
+/** Words for a password in some twenty languages. */
+export const PASSWORD_WORDS: string = [
+  "pass(?:word|wd|phrase|code|wort)s?|pwd?|kennwort|mots? de passe|mdp|contraseñas?|clave|senha|parola(?: d['’]ordine)?|code (?:du |de la )?wi-?fi|(?:wi-?fi|wlan)[ -](?:code|key|schlüssel)",
+  "wachtwoord|has[łl]o|парол[а-я]{0,2}|lösenord(?:et)?|adgangskode|passord(?:et)?|salasana(?: on)?|heslo|jelszó|şifre[a-zı]{0,3}",
+  "密码|密碼|口令|パスワード|비밀번호|암호|كلمة (?:المرور|السر)|סיסמה|पासवर्ड|mật khẩu|kata sandi",
+].join("|");
+
+/** Words for a key in several languages, and short words for passwords: the value must look secret too. */
+export const KEY_WORDS =
+  "bearer(?:_auth)?|(?<![a-z])pat(?![a-z])|(?:totp|otp|[2m]fa)[ _-]?(?:seed|secret|key)|(?<![\\w-])key|(?<![a-z])(?:pw|pass(?=\\W{0,3}[:=]))(?![a-z])|jeton|clé|schlüssel|chiave|chave|llave|токен|ключ|キー|トークン|令牌|密钥|密匙|키|토큰";
 
 /** Words for secrets in user interfaces: a value that is one of these words is a translation of its key. */
 const LABELS =
-  /^(?:[\p{L}-]*(?:schlüssel|geheimnis|zugang|zugangscode|token|daten|sleutel|nøgle)|passwor[dt]s?|palavra-passe|geheim|segredos?|secretos?|segreto|chiave|chaves?|claves?|clés?|clefs?|credencia(?:l|is|les)|identifiants?|jetons?|token|secret|ключи?|секреты?)$/iu;
+  /^(?:[\p{L}-]*(?:schlüssel|geheimnis|zugang|zugangscode|sleutel|nøgle)|passwor[dt]s?|palavra-passe|geheim|segredos?|secretos?|segreto|chiave|chaves?|claves?|clés?|clefs?|credencia(?:l|is|les)|identifiants?|jetons?|token|secret|ключи?|секреты?)$/iu;
 
 /** Any spelling of the word for a password; also compound names such as `client_secret`. */
 const NAMED_ITSELF = new RegExp(
-  `^(?:${PASSWORD_WORDS}|[a-z]+(?:[_-][a-z\\d]+)*[_-](?:password|passwd|pwd)|[a-z]+(?:[_-][a-z]+)*[_-](?:secret|token|key|creds|credentials)(?:-[a-z\\d]{5})?)$`,
+  `^(?:${PASSWORD_WORDS}|[a-z]+(?:[_-][a-z\\d]+)*[_-](?:password|passwd|pwd)|[a-z]+(?:_[a-z]+)*_(?:secret|token))$`,
   "i",
 );
 
@@ -19,14 +47,70 @@ function isLabel(value: string): boolean {
   return NAMED_ITSELF.test(value) || (/^\p{Lu}/u.test(value) && LABELS.test(value));
 }
 
-/** Words before the name of a secret that make it an action, a rule, a label or a message. */
-const ACTION =
-  /^(?:[a-z]*[/.])?(?:un|re)?(?:set|get|reset|update|change|forgot|forget|confirm(?=.*[a-z]ed)|show|hide|hash|encrypt|decrypt|store(?=_?client)|save|validate|verify|check|require|enable|disable|generate|create|allow|is|has|can|should|not|non|no|use|invalid|missing|expired|incorrect|mismatched|unknown|weak|enter|toggle|remove|delete|send|request|revoke|forgotten|too)(?:[_.-]|(?<=[a-z])(?=[A-Z]))|(?:[a-z]|_)(?:Chang|Updat|Copi|Reset|Encrypt|Hash|Expos|Revok|Expir)(?:ed)?(?=[A-Z_]|$)/;
+const WHOLE_NAME = new RegExp(
+  `(?<!hashed[_-]?)(?:${SECRET_NAME})(?:[_-]?\\d{1,2}|_plain|_clear|_text)?$`,
+  "i",
+);
 
-/** True for a rule, a label or a message: `update_password: on_create`, `INVALID_TOKEN: "…"`, `newPassword: "newPassword"`. */
-export function isOfAction(value: string, name: string): boolean {
-  if (plainName(value) === plainName(name)) return true;
-  return ACTION.test(/[a-z]/.test(name) ? name : name.toLowerCase()) && !isGiven(value, name);
+/**
+ * Pattern source for words that make a nearby generated value a secret: weaker than `SECRET_NAME`, because
+ * map keys and grammar tokens have such names too.
+ */
+export const HINT: string = [
+  "密钥|私钥|密匙|令牌|api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|sasl|totp|key|\\bsig(?![a-z])|cookie|\\bpin|[._-]salt|jsessionid|phpsessid|connect\\.sid|_session(?![\\w-])|wordpress_(?:logged_in|sec)|_(?:pat|api)(?![a-z])|private|bearer|crumb|webhook|dsn|license",
+  "adafruit|adobe|airtable|algolia|alibaba|anthropic|artifactory|asana|atlassian|beamer|bintray|bitbucket|bittrex|cloudflare",
+  "codecov|cohere|coinbase|confluen(?:t|ce)|contentful|datadog|discord|droneci|dropbox|etsy|facebook|fastly|finicity|finnhub",
+  "flickr|freshbooks|gitter|gocardless|heroku|hubspot|intercom|jfrog|jira|kraken|kucoin|launchdarkly|linear|linked[_-]?in",
+  "looker|mailchimp|mailgun|mapbox|mattermost|meraki|message[_-]?bird|mistral|netlify|new[_-]?relic|nytimes|okta|openai|plaid",
+  "private[_-]?ai|rapidapi|sendbird|sendgrid|sentry|snyk|sonar|squarespace|stripe|sumo|telegram|travis|twilio|twitch|twitter",
+  "typeform|xray|yandex|zendesk|alphavantage|amplitude|apify|assemblyai|auth0|binance|bugsnag|cloudimage|cloudinary|cloudmersive",
+  "cloudsmith|coinapi|coinmarketcap|deepgram|digitalocean|elevenlabs|etherscan|filestack|huggingface|infura|ipinfo|ipstack",
+  "klaviyo|langfuse|langsmith|mixpanel|nexmo|onesignal|openweather|opsgenie|pagerduty|pinecone|pubnub|railway|rollbar|scraper_?api",
+  "scraping_?bee|serp_?api|shodan|supabase|uploadcare|virustotal|vonage|vultr|wandb|weatherapi|webex|workos|postmark|codeclimate|cc_test_reporter",
+].join("|");
+
+const HAS_HINT = new RegExp(HINT, "i");
+/** Names that contain a hint and do not name a secret. */
+const HARMLESS =
+  /publi[cs]|pub[_-]?key|recv-?keys?$|signing-?key$|gpg|site[_-]?key|(?:page|next|continuation|sync)[_-]?token|cursor|(?:message|record|row|event|object|map)[_-]?key|websocket|checksum|digest|hash(?![_-]?salt)|sha\d|integrity|etag|fingerprint|(?:client|credentials?|secrets|token|webhook|auth|account)[_-]?s?ids?$|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keychain|keyboard|author(?!iz)|tokeni[sz]er|(?<!secret)[ _]id$|max_|revision|commit|version|release|idempotency|-mac$|url$|uri$/i;
+
+const ANY_NAME = new RegExp(SECRET_NAME, "i");
+let lastText = "";
+let lastHasName = false;
+
+/** True if the text contains the name of a secret; cached for the last text, since several finders ask. */
+export function hasSecretName(text: string): boolean {
+  if (text !== lastText) {
+    lastHasName = ANY_NAME.test(text);
+    lastText = text;
+  }
+  return lastHasName;
+}
+
+/** True for a field name such as `dbPassword`, `X-Api-Key` or `GITHUB_TOKEN`; false for `max_tokens`. */
+export function isSecretName(name: string): boolean {
+  return name.length <= 200 && (WHOLE_NAME.test(name) || /^(?:_?auth|pass|pw)$/i.test(name));
+}
+
+/** True for a name whose value is a secret if it looks generated: `datadogId`, `keys`, `tokenForProd`. */
+export function isHintingName(name: string): boolean {
+  return name.length <= 200 && HAS_HINT.test(name) && !HARMLESS.test(name);
+}
+
+/** True for names whose value a person may have chosen: possibly short, plain words, or with spaces. */
+export function isPasswordName(name: string): boolean {
+  return /pa?ss?w|passphrase|passcode|pass$|pwd?$|pwd|psk/i.test(name);
+}
+
+/** Behind `root-`, not `in_`; in a script without spaces behind anything. */
+const PASSWORD_WORD = new RegExp(
+  `(?:^|[^\\p{L}\\p{N}_-]|\\p{L}-|[\\u3000-\\uffff]|(?=[^a-z]))(?:${PASSWORD_WORDS})$|wort$`,
+  "iu",
+);
+
+/** True for a word that means a password in a sentence, also at the end of a compound as in German. */
+export function isPasswordWord(name: string, before: string): boolean {
+  return PASSWORD_WORD.test(before.slice(-2) + name);
 }
 
 /** Words that name a password, but also a passed test, a page width or a method: the value decides. */
@@ -48,7 +132,7 @@ const TYPE_WORDS =
   "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|undefined|true|false|optional|required|default|yes|no|char|varchar|uuid";
 const CODE_WORDS = "await|async|new|function|lambda|typeof|return|await|this|self|super|yield|import|require";
 const STAND_INS =
-  "change[_-]?me|(?:replace|insert|fill)[_-][a-z\\d_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|(?:un)?(?:set|changed|known|encrypted|hashed)|(?:en|dis)abled|expired|rotated|generated|inherited|automatic|short|weak|wrong|bad|incorrect|foo|bar|foobar|test|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
+  "change[_-]?me|(?:replace|insert|fill)[_-][a-z\\d_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset|short|weak|wrong|bad|incorrect|foo|bar|foobar|test|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
 const NO_SECRET_WORD = new RegExp(`^(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})[?!]?$`, "i");
 
 const ALGORITHM =
@@ -66,7 +150,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^(?:jdbc:)?[a-z][a-z0-9+.-]{1,20}:\/\//i,
   // Text between two quoted texts, the first of which ends like a name: `"Password:",next:"…"`
   /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\+\w+\+$|\s?\.\s?\$)/,
-  /^(?:<|&lt;|&#)[^>]*>?$/,
+  /^(?:<|&lt;)[^>]*>?$/,
   /^#(?:[A-Za-z][\w-]*|[\da-f]{3}(?:[\da-f]{3})?)$/i,
   /^\{.*\}?\}$|^-?\}|^\{\{|#\{[@a-z]/i,
   /^\$(?:[A-Z_][A-Z0-9_]*(?:$|\/)|[a-z_]\w*(?:::|->|-$|[>)\]]|$))/i,
@@ -76,8 +160,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^\$\d{1,3}(?!\$)\b/,
   /^-?0(?:x[0-9a-f_]{1,40}|b[01_]+)n?$|^\d+\.{2,3}\d+$/i,
   /^%[A-Z_][A-Z0-9_]*%$/,
-  // Only places of a format, and punctuation between them
-  /^(?:%[a-z@]|\{\w*\}|[^\w\s])*(?:%[a-z@]|\{\w+\})(?:%[a-z@]|\{\w*\}|[^\w\s])*$/,
+  /^%[a-z@]$/,
   /^\[[^\]]*\]$/,
   /^[*x.•…#=_~-]+$/i,
   /^[\w-]{0,16}x{8,}$/i,
@@ -103,84 +186,62 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^_[A-Z][A-Za-z]*(?:Password|Key|Token|Secret)$/,
   // Rules of validation
   /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
-  // A pattern of what a value must be, an alphabet, a list of alternatives
-  /^\^.+\$$|\(\?[=!:]|^s([/|#])\S*\1\S*\1\w*$|^\^?\[[^\]]+\][*+{\\]|\\[dswDSW][*+?{]|abcdefghijklmnopqrstuvwxyz|ABCDEFGHIJKLMNOPQRSTUVWXYZ|^(?:[^|\s]+\|){3}/,
-  // Where a secret is kept
-  /^(?:aws)?(?:vault|ssm|sm|op|keyring|keychain|file|env|sops|secrets?|ref):|^(?:%env|@Microsoft\.KeyVault)\(/,
-  // A package, an object of Java, a selector, a method, a header
-  /^@[\w-]+\/[\w-]+$|^workspace:|^(?:[a-z]\w*\.)+[A-Z][\w$]*@[\da-f]+$|^\.[a-z]+(?:-[a-z]+)*$|^(?:[A-Z][a-z]+){2,}#[a-z]+(?:[A-Z][a-z\d]+)*(?:\(|$)|^x5t#|^X(?:-[A-Za-z]+)+$/,
+  // A pattern of what a value must be
+  /^\^.+\$$|\(\?[=!:]|^s([/|#])\S*\1\S*\1\w*$/,
   /(?:^(?:my|put|add|insert|replace|enter|some|the|an?)|(?:^|[-_.])your)[-_ ].*(?:key|token|secret|password|passwd|here|value)(?![a-z])|(?:key|token|secret|pass(?:word)?|id|value|goes)[-_]here$/i,
   /^(?:change|set|replace)_(?:this|me|it)(?:_[a-z]+)*$/i,
 ];
 const NAMES_A_SECRET = new RegExp(
-  `token|secr[eèé]t|passw|passphr|api.?key|credential|clé|clef|schlüssel|geheim|chave|segredo|令牌|(?<![a-z])(?:${PASSWORD_WORDS})(?![a-z])`,
+  `token|secr[eèé]t|passw|api.?key|credential|clé|clef|schlüssel|geheim|chave|segredo|令牌|(?<![a-z])(?:${PASSWORD_WORDS})(?![a-z])`,
   "i",
 );
 
-const OF_A_MESSAGE =
-  /^(?:must|should|can(?:'t|not)?|may|is|are|has|does|was|not|too|at least|please|enter|your) /i;
-
 /** True if the quoted text after `name` is a secret: not a placeholder, a type, prose or a path. */
 export function isQuotedSecret(value: string, name: string): boolean {
-  if (isStandIn(value, name) || OF_A_MESSAGE.test(value)) return false;
+  if (isStandIn(value, name)) return false;
   if (AMBIGUOUS.test(name)) return isGiven(value, name);
-  if (isLabelOf(value)) return false;
-  if (isPasswordName(name)) return true;
-  const isSecret = /secret/i.test(name);
-  if (!isSecret && (/^\s/.test(value) || value.length < 5)) return false;
-  if (/^[\w.]+\(.*\)$/.test(value) || isSentence(value, isSecret)) return false;
-  if (isSecret || /key/i.test(name)) return !/^[A-Z]+(?:_[A-Z]+)+$/.test(value);
-  return !isWords(value.replace(/^[?@:.]/, "")) || /^[a-z]+\d+$/.test(value);
-}
-
-/** True for several words that speak of a secret. */
-function isLabelOf(value: string): boolean {
-  return (
-    (/\S\s+\S/.test(value) || /[\u3000-\uffff]/.test(value)) &&
+  if (/^[\w.]+\(.*\)$/.test(value) && !isPasswordName(name)) return false;
+  const words = value.trim().split(/\s+/, 4).length;
+  if (words > 2 && !isPasswordName(name) && !/secret/i.test(name)) return false;
+  if (
+    (words > 1 || /[\u3000-\uffff]/.test(value)) &&
     NAMES_A_SECRET.test(value) &&
     !/\d/.test(value.replace(/(?<!\S)\d{1,2}(?!\S)/g, ""))
-  );
-}
-
-/** True for words that are no token: two without a digit or more. */
-function isSentence(value: string, isSecret: boolean): boolean {
-  const words = value.trim().split(/\s+/, 4).length;
-  return words > 2 ? !isSecret : words === 2 && !/\d/.test(value);
+  )
+    return false;
+  if (isPasswordName(name)) return true;
+  if (/secret|key/i.test(name)) return !/^[A-Z]+(?:_[A-Z]+)+$/.test(value);
+  return !isWords(value.replace(/^[?@:.]/, "")) || /^[a-z]+\d+$/.test(value);
 }
 
 /** The names in specification 001, and common weak passwords. */
 const SPECIFIED = /^(?:password|passwd|pwd|api[ _-]?key)$/i;
 const WEAK =
-  /^(?!(?:\w+-)?your-|my-|.*-here$)(?:change[_-]?me|root|toor|admin|guest|letmein|qwerty|welcome|hunter|secret|sesame|dragon|monkey|master|abc|test|[a-z]{2,12}(?:-[a-z]{2,12}){2,6})\d{0,8}!?$/i;
+  /^(?!(?:\w+-)?your-|.*-here$)(?:change[_-]?me|root|toor|admin|guest|letmein|qwerty|welcome|hunter|secret|sesame|dragon|monkey|master|abc|test|[a-z]{2,12}(?:-[a-z]{2,12}){2,6})\d{0,8}!?$/i;
 
 /** True if an unquoted value is a secret: not an expression, a type, a count or the sentence's next word. */
 export function isBareSecret(value: string, context: ValueContext): boolean {
   const { name } = context;
   if (SPECIFIED.test(name) && WEAK.test(value) && !/[(.<]/.test(context.next)) return true;
   if (isStandIn(value, name) || isReference(value, context) || isVariable(value, context)) return false;
-  if (AMBIGUOUS.test(name)) return isOfUser(value, context);
+  // `BASIC_AUTH=ann:…`
+  if (AMBIGUOUS.test(name))
+    return isGiven(value.replace(/^[\w.@-]{1,40}:/, ""), value.includes(":") ? "password" : name);
   if (/^\d[\d_.]*$/.test(value)) return isPasswordName(name) && value.length >= 4;
   if (/^[~./]|^[A-Z]:\\/.test(value) && /pwd/i.test(name)) return false;
   if (/^[A-Za-z_$-]+$/.test(value)) return isChosenWord(value, context);
   return context.joint.startsWith("=") || value.length >= (isPasswordName(name) ? 4 : 6);
 }
 
-/** True for `BASIC_AUTH=ann:…`, and for a shorter value that a setting gives. */
-function isOfUser(value: string, { name, joint, ownLine }: ValueContext): boolean {
-  if (joint === "=" && ownLine && isShuffled(value, 8)) return true;
-  return isGiven(value.replace(/^[\w.@-]{1,40}:/, ""), value.includes(":") ? "password" : name);
-}
-
 /** Names of algorithms, formats and versions, also inside longer names: `scram-sha-256`, `Ed25519`. */
 const ALGORITHM_IN =
-  /(?:^|[^a-z])(?:sha|md|aes|rsa|utf|iso|rfc|pbkdf|pkcs|ed|x|ipv|latin|cp|cl|prime|secp|curve|chacha|poly|base|oauth|http|win|urllib|v)-?\d{1,5}(?![a-z\d]{3})|\ba\d{3}(?:cbc|gcm|kw|ctr)|25519/i;
+  /(?:^|[^a-z])(?:sha|md|aes|rsa|utf|iso|rfc|pbkdf|pkcs|ed|x|ipv|latin|cp|cl|prime|secp|curve|chacha|poly|base|oauth|http|win|urllib|v)-?\d{1,5}(?![a-z\d]{3})|25519/i;
 
 /** True for a secret without an operator after the name: generated, or for a password with digits. */
 export function isGiven(value: string, name: string): boolean {
   if (isStandIn(value, name) || isExpression(value) || isFile(value) || isIdOf(value, name)) return false;
   if (looksGenerated(value)) return true;
   if (ALGORITHM_IN.test(value) && /^[\w.:/-]+$/.test(value)) return false;
-  if (/^[A-Z]+(?:_[A-Z]+)*_\d{1,2}$/.test(value)) return false;
   if (isShuffled(value)) return true;
   if (!isPasswordName(name)) return false;
   if (/^[A-Za-z]+$/.test(value) && isWords(value)) return false;
@@ -206,23 +267,16 @@ export function isMixed(value: string): boolean {
 export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
   if (isLabel(value) || plainName(value) === plainName(name)) return true;
-  if (/[$#]\{/.test(value) && !isMixed(value.replace(/[$#]\{[^}]*\}?/g, ""))) return true;
   if (!isPasswordName(name)) {
-    if (COUNT.test(value) || isReferenceTo(value, name)) return true;
+    if (COUNT.test(value)) return true;
     if (name !== "" && isFile(value) && !looksGenerated(value.replace(/\.\w+$/, ""))) return true;
   }
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
 
-/** True for where a secret is kept: `default/web-tls`, `projects/91/secrets/db`, and the id of a credential. */
-function isReferenceTo(value: string, name: string): boolean {
-  if (/credentials?$/i.test(name) && /^[a-z]+(?:-[a-z\d]+)+$/.test(value)) return !looksGenerated(value);
-  return /^[a-z\d.-]{1,32}(?:\/[a-z\d._-]{1,32})+$/.test(value) && digitSwitches(value) <= 3;
-}
-
 /** Variables, templates and placeholders. */
 const TEMPLATE =
-  /^(?:\$|\{|-?\}|[A-Z]?<|&lt;|%(?:[A-Z_]+%|[A-Z]\b|\()|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\]|(?:string|text|pass|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$)|<REDACTED>|EXAMPLE/i;
+  /^(?:\$|\{|-?\}|[A-Z]?<|&lt;|%(?:[A-Z_]+%|[A-Z]\b|\()|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\]|(?:pass|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$)|<REDACTED>|EXAMPLE/i;
 
 /** True for a value that somebody has filled in. */
 export function isFilledIn(value: string): boolean {
@@ -235,33 +289,20 @@ function plainName(name: string): string {
 
 /** True for `options.password`, `getToken(…)`, `keys[0]`, `!found`, but not with a long part with digits. */
 export function isExpression(value: string): boolean {
-  if (
-    /^(?:!!?|[&*])\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[$A-Z]|^(?:::)?\w+::|^@{1,2}[A-Za-z_]+(?:$|[).,[])|&&|===|=>|\?\?|\?[\w.$]+:|^\d\*[a-z]+$/.test(
-      value,
-    )
-  )
-    return true;
-  // An assertion of TypeScript, a type of Kotlin, the last index of a list, a keyword of minified code
-  if (
-    /^[a-z]+(?:[A-Z][a-z]+)+!$|^[A-Z]\w*[a-z][A-Z]\w*\?$|\.length-\d$|^[a-z]\w?\.[a-z]+[-+]\d$|^(?:return|case|typeof|void|throw)\b./.test(
-      value,
-    )
-  )
+  if (/^[!&*]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[$A-Z]|^(?:::)?\w+::|^@{1,2}[a-z_]+$/.test(value))
     return true;
   // The closing bracket was opened before the value: `token === NULL){`, `e[e.Token=1]=`.
   if (/^(?:[A-Za-z_.]+|\d+)[)\]](?:[{.;,=)\]]|$)/.test(value)) return true;
-  const called = /^([A-Za-z_$][\w$.:?!]*)(?:[({]|\[(?:[^\]]*\]|:?[A-Za-z_+-][\w.([:+-]*$|:?-?\d{0,3}$))/.exec(
+  const called = /^([A-Za-z_$][\w$.:?!]*)(?:[({]|\[(?:[^\]]*\]|:?[A-Za-z_+-][\w.+-]*$|:?-?\d{0,3}$))/.exec(
     value,
   )?.[1];
   const isName = (part: string): boolean =>
-    part.length < 6 ||
-    isWords(part) ||
-    ((part.length < 20 || !/\d/.test(part)) &&
-      digitSwitches(part) < 3 &&
-      caseSwitches(part) * 2 <= part.length);
+    part.length < 6 || ((part.length < 20 || !/\d/.test(part)) && digitSwitches(part) < 3);
   if (called?.split(/[.:]+/).every(isName)) return true;
-  if (!/^(?:[A-Za-z_$][\w$]*)?(?:[?!]?\.[A-Za-z_$][\w$]*)+!?$/.test(value)) return false;
-  return value.split(/[?!]?\./).every((part) => isName(part) || /^[A-Z\d]+(?:_[A-Z\d]+)+$/.test(part));
+  if (!/^(?:[A-Za-z_$][\w$]*)?(?:\??\.[A-Za-z_$][\w$]*)+!?$/.test(value)) return false;
+  return value
+    .split(".")
+    .every((part) => isName(part) || isWords(part) || /^[A-Z\d]+(?:_[A-Z\d]+)+$/.test(part));
 }
 
 /** In a sentence `ivory.tower` is a password, while `user.password` and `find(x` are still code. */
@@ -270,15 +311,12 @@ export function isCode(value: string): boolean {
 }
 
 /** What has the signs of an expression and is none: a digit among its letters, a bracket that nothing opens or closes. */
-const IN_SETTING =
-  /^@|^[\w.]+\d$|^\w*[a-z]\d[a-z]\w*[.]\w+$|^[.]|!$|\((?=[^)]*\d)[^)._]+$|^[^(]*\)[^(]*$|^[^[]*\][^[]*$|\[[^\]]*$/i;
+const IN_SETTING = /^[\w.]+\d$|^\w*[a-z]\d[a-z]\w*[.]\w+$|^[.]|!$|^[^(]*\)[^(]*$|^[^[]*\][^[]*$|\[[^\]]*$/i;
 
 /** In `DB_PASSWORD=ivory.tower9`, where a shell reads it, words are no field of an object. */
-function isReference(value: string, { name, joint, ownLine, next }: ValueContext): boolean {
-  if (/[;,)]/.test(next) && (/^\w+!$/.test(value) || plainName(value.replace(/\d$/, "")) === plainName(name)))
-    return true;
+function isReference(value: string, { name, joint, ownLine }: ValueContext): boolean {
   const isYaml = joint === ":" && ownLine && /^[A-Z]/.test(value);
-  const isSetting = isYaml || (joint === "=" && (ownLine || /^[A-Z]+$/.test(name) || value.startsWith("@")));
+  const isSetting = isYaml || (joint === "=" && (ownLine || /^[A-Z]+$/.test(name)));
   return isExpression(value) && !(isSetting && isPasswordName(name) && IN_SETTING.test(value));
 }
 
@@ -286,15 +324,10 @@ function isReference(value: string, { name, joint, ownLine, next }: ValueContext
 const SAYABLE =
   /^(?:(?!.*q[^u])(?:[^aeiouy]{0,3}[aeiouy]{1,3})+[^aeiouy]{0,3}|https?|html|xml|sql|sdk|ssl|tls|jwt|css|rpc|tcp|gcp)$/i;
 
-/** Words that are spelled with digits. */
-const WITH_DIGITS =
-  /(?:o?auth|saml|x|base|sha|md|utf|rfc|pkcs|ed|ec|http|ipv|int|uint|float|webauthn|\w{3,}(?=4j)|rsa|aes)(?:25519|[2-9]\d{3}|\d{1,3}j?)(?![a-z]{0,2}\d)|(?<![a-z])(?:e2e|i18n|l10n|a11y|k8s|w3c|s3|v\d)(?![a-z])/gi;
-
 /** True for compound names as in code: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`. */
-export function isWords(name: string): boolean {
-  const plain = /\d/.test(name) ? name.replace(WITH_DIGITS, "Word") : name;
-  const value = /\d./.test(plain) ? name : plain;
-  if (!/^[#$\w-]+(?:\.[$\w-]+)*$/.test(value) || /\d{4}/.test(value.replace(/2048|4096/, ""))) return false;
+export function isWords(value: string): boolean {
+  if (!/^[#$\w-]+(?:\.[$\w-]+)*$/.test(value) || /\d{4}/.test(value.replace(/25519|2048|4096/, "")))
+    return false;
   const letters = value.replace(/[^A-Za-z]/g, "").length;
   const switches = digitSwitches(value);
   if (switches > 2 && switches * 6 > value.length) return false;
@@ -306,29 +339,11 @@ export function isWords(name: string): boolean {
   return words.join("").length >= least * letters && letters >= 3 * parts.length;
 }
 
-/** Two or three words as in `WinterSecret`, and the words of types. */
-const PAIR = /^(?:[A-Z][a-z]{3,11}){2,3}$/;
-const OF_TYPE =
-  /^(?:Secret|Password|Hash|Encrypt|Plain|Protect|Sensitive|Optional|Nullable|Maybe|Safe|Secure)|(?:String|Text|Type|Field|Input|Schema|Hash|Hasher|Value|Bytes|Encoder|Policy|Validator|Config|Options|Settings|Request|Response|Model|Entity|Form|Component|Control|Reference|Data|Props|State|Handler|Provider|Manager|Factory|Builder|Service|Error|Rule|Column|Property|Attribute|Parameter|Argument|Object|Class|Prompt|Credential|Credentials|Password|Token|Key)$/;
-
-/** True for words with capitals on a line of their own, `password: WinterLantern`, that are no type. */
-function isPairOfWords(value: string, { name, ownLine, joint }: ValueContext): boolean {
-  return joint === ":" && ownLine && isPasswordName(name) && PAIR.test(value) && !OF_TYPE.test(value);
-}
-
 /** True for a variable named after its content, such as `token: previousToken2`. */
-function isVariable(value: string, context: ValueContext): boolean {
-  const { joint, name } = context;
-  if (/^[A-Z_]+$/.test(value) && (joint === "flag" || !isPasswordName(name)) && isWords(value)) return true;
+function isVariable(value: string, { joint }: ValueContext): boolean {
   // Words in camel case; a hyphen with a digit excludes a variable name.
   const isTyped = joint === "=" || (joint === "flag" && /\d/.test(value) && !NAMES_A_SECRET.test(value));
-  return (
-    !isTyped &&
-    /[a-z\d][A-Z]/.test(value) &&
-    !/-.*\d/.test(value) &&
-    isWords(value) &&
-    !isPairOfWords(value, context)
-  );
+  return !isTyped && /[a-z\d][A-Z]/.test(value) && !/-.*\d/.test(value) && isWords(value);
 }
 
 /** Letters alone are usually a variable, a type or a word; only some contexts make them a password. */
@@ -341,8 +356,7 @@ function isChosenWord(value: string, context: ValueContext): boolean {
   }
   if (isDrawnOfLetters(value) || (value.length >= 32 && !isWords(value))) return true;
   if (context.joint === "= ") return isPasswordName(context.name) && context.ownLine && isMixed(value);
-  if (!isPasswordName(context.name) || value.length < 6) return false;
-  if (/^[A-Z][a-z]/.test(value)) return isPairOfWords(value, context);
+  if (!isPasswordName(context.name) || value.length < 6 || /^[A-Z][a-z]/.test(value)) return false;
   return context.joint === "flag"
     ? !/^(?:option|argument|parameter|should|prompt)/.test(value)
     : context.ownLine;
@@ -414,7 +428,7 @@ function entropy(value: string): number {
 }
 
 const FILE_OR_HOST =
-  /\.(?:[cm]?[jt]sx?|json|adoc|ya?ml|toml|env|txt|md|py|go|rs|java|kt|rb|php|sh|sql|xml|html?|css|conf|cfg|ini|log|csv|key|pem|com|org|net|io|dev|local|example)$/i;
+  /\.(?:[cm]?[jt]sx?|json|ya?ml|toml|env|txt|md|py|go|rs|java|kt|rb|php|sh|sql|xml|html?|css|conf|cfg|ini|log|csv|key|pem|com|org|net|io|dev|local|example)$/i;
 
 /** True for a file, with or without a position, or a path on a host: `src/a1.test.ts`, `github.com/x/y2`. */
 function isFile(value: string): boolean {
@@ -440,17 +454,11 @@ export function isSpoken(value: string): boolean {
   if (
     !isFilledIn(value) ||
     isStandIn(value, "password") ||
-    /[()]|\{@|\[[^\]]*\]|^[/.~?]|^\d+$|^!(?:[a-z]+$|\d)/.test(value)
+    /[()]|\[[^\]]*\]|^[/.~?]|^\d+$|^!(?:[a-z]+$|\d)/.test(value)
   )
     return false;
-  if (
-    /^[a-z]+(?:_[a-z]+)+\d{0,2}$|^[A-Z][A-Za-z]+Key$|^[a-z]+(?:[A-Z][a-z]+)*(?:Passw(?:or)?d|Secret|Token|Key)$/.test(
-      value,
-    )
-  )
-    return false;
-  if (isFile(value) || OF_CODE.test(value) || /^[a-z]+(?:[A-Z][a-z]+)+\./.test(value) || isCode(value))
-    return false;
+  if (/^[a-z]+(?:_[a-z]+)+\d{0,2}$|^[A-Z][A-Za-z]+Key$/.test(value)) return false;
+  if (isFile(value) || OF_CODE.test(value) || isCode(value)) return false;
   if (/^(?=.{0,7}$)\d+[a-z]*$/i.test(value)) return false;
   const marked =
     /\d/.test(value) ||
@@ -464,7 +472,7 @@ export function isSpoken(value: string): boolean {
 /** True for a value after the bare word "password": letters and digits, and not a name in code. */
 export function isToldApart(value: string): boolean {
   if (/^[a-z_]\w*(?:[.][a-z_]\w*)*(?:[.][a-z_]\w*|[.][a-z_]\w*[.][A-Z]\w*)$/.test(value)) return false;
-  if (/^(?:[a-z_]+|[A-Z_]+|[A-Z][a-z]+)\d$|^@[A-Z][a-z]+$/.test(value)) return false;
+  if (/^(?:[a-z_]+|[A-Z_]+|[A-Z][a-z]+)\d$/.test(value)) return false;
   if (/^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|\\/]|&(?![a-z][^=&]*$)/i.test(value)) return false;
   return isMixed(value) && !(/^[A-Za-z]+$/.test(value) && isWords(value)) && isSpoken(value);
 }

@@ -1,7 +1,5 @@
 import { CompactError, isObject, readArgument, requireOptions } from "../errors.ts";
-import { orAborted } from "../host.ts";
 import type { Json } from "../providers/request.ts";
-import { callKind } from "./calls.ts";
 import { createWire, type WireOptions } from "./wire.ts";
 
 export interface CompactFetchOptions extends WireOptions {
@@ -18,8 +16,7 @@ export function compactFetch(options: CompactFetchOptions): typeof globalThis.fe
   // Captured now: the returned `fetch` may later replace the platform's own.
   const send = options.fetch ?? globalThis.fetch;
   const wire = createWire({ ...options, fetch: send });
-  return async (input, given) => {
-    const init = await withText(input, given);
+  return async (input, init) => {
     const request = await readRequest(input, init);
     if (request === undefined) return send(input, init);
     const { url, body, headers, signal } = request;
@@ -32,15 +29,6 @@ export function compactFetch(options: CompactFetchOptions): typeof globalThis.fe
       return send(input, { ...init, method: "POST", headers: own, body: JSON.stringify(sent), signal });
     });
   };
-}
-
-/** The same request; the body of a model's call as text where reading would consume it. */
-async function withText(input: string | URL | Request, init?: RequestInit): Promise<RequestInit | undefined> {
-  const { body, signal } = init ?? {};
-  const isWhole = body == null || typeof body === "string" || body instanceof Uint8Array;
-  if (isWhole || callKind(input instanceof Request ? input.url : input) === undefined) return init;
-  const text = new Response(body).text();
-  return { ...init, body: await (signal ? orAborted(text, signal) : text) };
 }
 
 interface JsonRequest {

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { CompactEvent } from "../core/report.ts";
 import { CompactManager } from "../create-manager.ts";
 import type { Json } from "../providers/request.ts";
-import { compactFetch, createWire, type WireOptions } from "./index.ts";
+import { createWire, type WireOptions } from "./index.ts";
 
 const WINDOW = 6_000;
 const words = (name: string, times = 60): string =>
@@ -231,41 +231,6 @@ describe.each(INTERFACES)("calls of $title", ({ url, bodyOf, refusal }) => {
     const first = await wire(url, {}, copy(bodyOf(chat(20))));
     const again = await wire(url, {}, copy(bodyOf(chat(20))));
     expect(JSON.stringify(again.body)).toBe(JSON.stringify(first.body));
-  });
-});
-
-describe("a body that is read only once", () => {
-  const text = JSON.stringify(CHAT.bodyOf(chat(20)));
-  const bytes = new TextEncoder().encode(text);
-
-  it.each<[string, NonNullable<RequestInit["body"]>]>([
-    ["a Blob", new Blob([text])],
-    ["a buffer", bytes.buffer],
-    ["a stream", new Blob([text]).stream()],
-    ["bytes", bytes],
-  ])("%s is compacted like a text", async (_, body) => {
-    const sent: unknown[] = [];
-    const send = async (_url: unknown, init?: RequestInit): Promise<Response> => {
-      sent.push(init?.body);
-      return ok();
-    };
-    const fetch = compactFetch({ manager: setUp().manager, fetch: send });
-    await fetch(CHAT.url, { method: "POST", body });
-    expect(sent).toEqual([expect.stringContaining("COMPACT-SUMMARY")]);
-  });
-
-  it("is not touched where it is no call of a model", async () => {
-    const body = new Blob([text]);
-    const sent: unknown[] = [];
-    const fetch = compactFetch({
-      manager: setUp().manager,
-      fetch: async (_url, init) => {
-        sent.push(init?.body);
-        return ok();
-      },
-    });
-    await fetch("https://api.example/v1/files", { method: "POST", body });
-    expect(sent).toEqual([body]);
   });
 });
 

@@ -142,8 +142,6 @@ export interface PrepareStepOptions extends HostOptions {
   readonly sessionId: string;
   /** The system prompt, for counting: AI SDK 6 does not pass it to `prepareStep`; 7 does. */
   readonly system?: string;
-  /** What 7 calls `system` and passes itself: accepted so that a call's own options can be spread here. */
-  readonly instructions?: unknown;
   /** The tools of the call, for counting their schemas: neither version passes them. */
   readonly tools?: Readonly<Record<string, unknown>> | undefined;
   /** The call's own limit, to reserve room for the answer: neither version passes it. */
@@ -154,7 +152,6 @@ const STEP_OPTIONS = {
   ...HOST_OPTIONS,
   sessionId: true,
   system: true,
-  instructions: true,
   tools: true,
   maxOutputTokens: true,
 } as const;

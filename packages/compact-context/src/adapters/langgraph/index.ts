@@ -2,7 +2,14 @@ import { decode } from "../../codecs/formats.ts";
 import { type Message, toolCalls } from "../../core/message.ts";
 import type { StorageDriver, TextModel } from "../../core/ports.ts";
 import type { RunningSummary } from "../../core/report.ts";
-import { CompactError, errorMessage, requireFunction, requireKnown } from "../../errors.ts";
+import {
+  CompactError,
+  errorMessage,
+  refuseUnknown,
+  requireFunction,
+  requireKnown,
+  requireOptions,
+} from "../../errors.ts";
 import type { MemoryFlushHook } from "../../flush/flush.ts";
 import { objectOf } from "../../providers/request.ts";
 import { createRecall } from "../../recall/recall.ts";
@@ -96,7 +103,8 @@ interface SummarizationNodeConstructor {
 export const SummarizationNode: SummarizationNodeConstructor = function summarizationNode(
   options: SummarizationNodeOptions,
 ): SummarizingNode {
-  requireKnown(options, OPTIONS, "Pass options such as { model, maxTokens: 4000 }.");
+  requireOptions(options, "options", "Pass options such as { model, maxTokens: 4000 }.");
+  refuseUnknown(options, OPTIONS);
   const { tokenCounter, memoryFlushHook, onFailure } = options;
   for (const [name, value] of Object.entries({ tokenCounter, memoryFlushHook }))
     if (value !== undefined)

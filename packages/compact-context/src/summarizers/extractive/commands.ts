@@ -224,11 +224,13 @@ function gitWords(words: readonly string[]): readonly string[] {
   return ["git", ...words.slice(at)];
 }
 
-const TO_TEMPORARY = /(?:^|[;&(\n]\s{0,4})cd (?:\/private)?\/(?:tmp|var\/folders)(?:\/|\s|$)/;
+const GOES = /(?:^|[;&(\n]\s{0,4})cd ["']?([/$~]\S*)/g;
+const TEMPORARY = /^(?:\/private)?\/(?:tmp|var\/folders)(?:\/|$)|^\$/;
 
-/** True for a script that makes a folder for tries: its files and commits are none of the project's. */
+/** True for a script that makes a repository for tries: its commits are none of the project's. */
 export function worksElsewhere(command: string): boolean {
-  return TO_TEMPORARY.test(command) && /\b(?:mkdir|git init|mktemp)\b/.test(command);
+  const last = [...command.matchAll(GOES)].at(-1)?.[1] ?? "";
+  return TEMPORARY.test(last) && /\b(?:git init|mktemp)\b/.test(command);
 }
 
 // ---- files

@@ -1,7 +1,7 @@
 import type { Steps } from "../../errors.ts";
 import { isLookingCommand } from "./commands.ts";
 import type { FileChange } from "./edits.ts";
-import { HOST_LINE, NOT_RECORDED, type Outcome, tookEffect } from "./outcomes.ts";
+import { HOST_LINE, NOT_RECORDED, type Outcome, REFUSAL, tookEffect } from "./outcomes.ts";
 import type { Entry, Episode, Reading, Statement } from "./reading.ts";
 import {
   answerFirst,
@@ -257,7 +257,7 @@ function stepPieces(step: Step, last: Last, scope: Scope): Piece[] {
   if (action.kind === "edit" && tookEffect(outcome)) return [...changed, ...codePieces(step, scope)];
   if (changed.length > 0) return changed;
   // Of an edit that was refused, the answer tells all.
-  if (action.kind === "edit" && outcome.state === "unknown" && !tookEffect(outcome)) return [];
+  if (action.kind === "edit" && outcome.detail === REFUSAL) return [];
   const runs = last.runs.get(keyOf(step)) ?? [];
   return runs.at(-1) === step ? donePieces(step, runs.length, scope) : [];
 }

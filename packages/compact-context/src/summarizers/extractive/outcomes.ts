@@ -41,7 +41,7 @@ export function readOutcome(action: Action, result: Result | undefined): Outcome
 }
 
 export const NOT_RECORDED = "outcome not recorded";
-const REFUSAL = "refused by the user";
+export const REFUSAL = "refused by the user";
 const CANCELLATION = "cancelled";
 
 /** False for calls that failed, were refused by the user or cancelled by the host. */
@@ -204,9 +204,8 @@ function verifiesBy(command: string): boolean {
     const [program = "", first = ""] = step.words;
     if (isLooking(step) || INSTALLS.test(first) || step.words.includes("--help")) return false;
     const name = program.slice(program.lastIndexOf("/") + 1).slice(0, 100);
-    if (name === "test") return step.text.startsWith("rtk ");
     if (first === "-n" && /^(?:ba|z|da)?sh$/.test(name)) return true;
-    if (!STARTERS.test(name)) return VERIFYING.test(name);
+    if (!STARTERS.test(name)) return VERIFYING.test(name) && !/^(?:test|\[)$/.test(name);
     const given = step.words.slice(1).filter((word) => !word.startsWith("/") || /\.\w{1,4}$/.test(word));
     return given.slice(0, 5).some((word) => VERIFYING.test(word.slice(-100)));
   });
@@ -235,10 +234,11 @@ function outcomeOfCommand(command: string, given: readonly string[], { text, isE
 
 /** True where all steps had to succeed for the words that were printed at the end: `make && echo built`. */
 function reachedEnd(command: string, output: readonly string[]): boolean {
-  const [, ...rest] = readSteps(command);
+  const [start, ...rest] = readSteps(command);
   const last = rest.at(-1);
   const words = last?.words.slice(1).join(" ") ?? "";
   return (
+    start?.words[0] !== "!" &&
     last?.words[0] === "echo" &&
     rest.every(({ joiner }) => joiner === "&&") &&
     output.includes(words) &&

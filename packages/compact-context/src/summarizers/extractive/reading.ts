@@ -244,8 +244,9 @@ function endsInText({ parts }: Message): boolean {
   return text > parts.findLastIndex(({ type }) => type === "toolCall" || type === "toolResult");
 }
 
-/** Reasoning that a model writes into its text. */
-const THOUGHT = /^[ \t]*<(think(?:ing)?)>(?:(?!^[ \t]*<think)[\s\S])*?<\/\1>\s*/gim;
+/** Reasoning that a model writes at the beginning of its text; further on, between lines of their own. */
+const THOUGHT =
+  /(?<![\s\S])<(think(?:ing)?)>[\s\S]*?<\/\1>\s*|^<(think(?:ing)?)>[ \t]*\n(?:(?!^<think)[\s\S])*?^<\/\2>[ \t]*(?:\n\s*|$(?![\s\S]))/gim;
 /** Some hosts write this sentence as the assistant without being asked. */
 const NOTHING_SAID = "No response requested.";
 
@@ -325,12 +326,19 @@ function optionOf(label: string, asked: string): string | undefined {
   return line === undefined ? undefined : oneLine(line.replace(/^\s*[-*+•]\s+/, ""));
 }
 
+/** True if the words were typed anew with more behind them. */
+function goesOn(before: string | undefined, words: string): boolean {
+  return (
+    before !== undefined && words.startsWith(before) && !/^[\p{L}\p{N}_-]/u.test(words.slice(before.length))
+  );
+}
+
 function toEpisodes(entries: readonly Entry[]): Episode[] {
   const episodes: { request: Speech | undefined; about: string; entries: Entry[] }[] = [];
   for (const entry of entries) {
     const current = episodes.at(-1);
     const begins = entry.kind === "user" && (current === undefined || !isBareReply(entry.speech.text));
-    if (begins && current?.entries.length === 0 && entry.speech.text.startsWith(current.request?.text ?? " "))
+    if (begins && current?.entries.length === 0 && goesOn(current.request?.text, entry.speech.text))
       episodes.pop();
     if (begins) episodes.push({ request: entry.speech, about: entry.about, entries: [] });
     else if (current === undefined) episodes.push({ request: undefined, about: "", entries: [entry] });

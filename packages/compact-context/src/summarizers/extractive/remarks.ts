@@ -60,16 +60,12 @@ const TOGETHER = 160;
 export function spokenPieces(text: string, closing: boolean, decisions: readonly Statement[] = []): Piece[] {
   const chosen = decisions.map((decision) => bare(decision.text));
   let offered = false;
-  const lines = new Map<string, string[]>();
-  let below: string[] = [];
+  const lines: [line: string, code: string[]][] = [];
   for (const { text: line, code } of linesOf(text)) {
-    if (code) below.push(line);
-    else {
-      below = [];
-      lines.set(line, below);
-    }
+    if (!code) lines.push([line, []]);
+    else lines.at(-1)?.[1].push(line);
   }
-  return [...lines]
+  return [...new Map(lines.map((one) => [JSON.stringify(one), one])).values()]
     .flatMap(([line, code]) => withCode(paragraphPieces(line), code))
     .filter((part) => /[\p{L}\p{N}]/u.test(part))
     .map((part) => {

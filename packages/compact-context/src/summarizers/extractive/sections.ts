@@ -177,8 +177,8 @@ function listLines(
   const taken = new Set<string>();
   for (const row of unsaidFirst(rows, notes)) {
     const cost = countText(`- ${oneLine(row)}\n`);
-    // What came last explains what came before it: no older row stands alone.
-    if (cost > left && key === "nextSteps") break;
+    // The last step explains those before it.
+    if (cost > left && key === "nextSteps" && row.startsWith("last: ")) break;
     if (cost > left) continue;
     left -= cost;
     taken.add(row);
@@ -326,7 +326,7 @@ function runningRows({ reading, earlier, shorten }: Scene): string[] {
 
 /** The repository's state; that of an earlier round holds until newer evidence. */
 function repositoryRows({ reading, earlier, shorten }: Scene): string[] {
-  const { branch, commit, pushed, changed, merging } = reading.repository;
+  const { branch, commit, pushed, changed } = reading.repository;
   const before = (start: RegExp): string | undefined =>
     earlier.rows("repository").find((row) => start.test(row));
   const lastCommit = before(/^last commit /);
@@ -335,7 +335,6 @@ function repositoryRows({ reading, earlier, shorten }: Scene): string[] {
     commit === ""
       ? lastCommit?.replace(/no push seen since$/, pushed ? "pushed" : "$&")
       : `last commit ${commit}, ${pushed ? "pushed" : "no push seen since"}`,
-    merging ? "a merge stopped at conflicts, not concluded as far as shown" : undefined,
   ].filter((row) => row !== undefined);
   if (rows.length === 0) return [];
   const own = changed.map(shorten);

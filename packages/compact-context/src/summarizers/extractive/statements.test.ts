@@ -475,7 +475,6 @@ it("knows a choice by what it is preferred to, and a proposal of a review for no
     "- Keep the old scale as an option, not as a dependency of the depot.",
     "Weighing once per parcel is the right call.",
     "The crane is slow, so I'll weigh at the gate instead of at the ramp.",
-    "Let me weigh all of them now so we can send the whole lot.",
   ])
     expect(decisionsIn(text), text).toHaveLength(1);
   expect(decisionsIn("I think B), let's start with letters - or is that too early?", "user")).toHaveLength(1);

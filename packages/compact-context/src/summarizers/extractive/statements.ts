@@ -298,15 +298,14 @@ const HEDGES =
 /** Nothing is settled: a condition, a wish to talk, or what others chose. */
 const OPEN =
   /^(?:if|before|until|unless|suppose|assum\w+|whether|going with|they|he|she|the (?:author|docs?|documentation|team|maintainers?|spec|upstream|library|readme)s?) |\bwhether\b|(?:\b(?:not|never)|n['’]t)(?: yet)? (?:decide[ds]?|settled|chosen|agreed)\b|\b(?:not sure|unsure|don['’]t know|undecided|discuss\w*|to decide|pros and cons)\b|\bif (?:it|they|we|i|you|that) (?:were|was|had|could|did)\b|\btrade-?offs? (?:of|between)\b|\bno need to worry\b/;
-const REASON =
-  /\b(?:instead of|rather than|because|since|decided|to avoid|approach|for consistency|so (?:we|they) can)\b/;
+const REASON = /\b(?:instead of|rather than|because|since|decided|to avoid|approach|for consistency)\b/;
 const FINDING = /^(?:the )?(?:key |main |real )?(?:insight|problem|issue|question|bug|finding)\b/;
 /** An answer that picks an option: "C)", "B) for now", "option 2, please". */
 const PICK =
   /^(?:(?:ok|okay|yes|yeah|i think|i like|let['’]?s (?:try|do|go with))[, ]{1,2}){0,2}(?:option |approach )?(?:[a-d][.)]?$|[a-d][.)]? (?:is |just |for now|please|sounds|works)|(?:option|approach) [a-d1-9]\b(?=,|$| is| please| sounds| works)|[a-d1-9] is (?:fine|the right|good|ok))|^(?:yes|yeah|ok|okay),? let['’]?s (?:go (?!ahead|on)|do (?!it)|use )/;
 /** Names the decision that follows. */
 const NAMED =
-  /^(?:(?:the|my|our|key|main|final|design|product|recommended|right|proper|simplest|cleanest|best|safest|minimal|correct) ){0,3}(?:decision|approach|resolution|trade-?off|stance|recommendation|conclusion|(?<=\w )(?:fix|solution))(?: here)?(?: is(?: now| straightforward| simple)?| was)?(?:: ?\S| (?:is|was) (?:to )?(?:add|use|keep|mov|remov|chang|replac|mak)\w*)|^(?:so,? )?the (?:(?:right|proper|simplest|cleanest|cleaner|best|safest|minimal|correct|better) ){1,2}(?:fix|solution|approach|way|option|choice|call|move)(?: here)? (?:is|was|would be)\b|\bis the right (?:call|choice|move|way)\b/;
+  /^(?:(?:the|my|our|key|main|final|design|product|recommended|right|proper|simplest|cleanest|best|safest|minimal|correct) ){0,3}(?:decision|approach|resolution|trade-?off|stance|recommendation|conclusion|(?<=\w )fix|solution)(?: here)?(?: is(?: now| straightforward| simple)?| was)?(?:: ?\S| (?:is|was) (?:to )?(?:add|use|keep|mov|remov|chang|replac|mak)\w*)|^(?:so,? )?the (?:(?:right|proper|simplest|cleanest|cleaner|best|safest|minimal|correct|better) ){1,2}(?:fix|solution|approach|way|option|choice|call|move)(?: here)? (?:is|was|would be)\b|^(?!i (?:don|do n)).{0,160}\bis the right (?:call|choice|move)\b/;
 /** States that something is intended. */
 const MEANT =
   /\b(?:by design|deliberately|on purpose)\b|^(?:so )?(?:i|we) (?:did not|didn['’]t|do not|don['’]t|will not|won['’]t|would not|wouldn['’]t|am not going to) (?!know|see|think|have|find|need to|want to).{4,160}\b(?:because|since|so that|to (?:keep|avoid))\b/;
@@ -318,7 +317,7 @@ const ON_PURPOSE =
   /(?:^|, so )(?:(?:so|then|now|yes|ok|okay|got it|for now|instead|agreed),? ){0,2}(?:(?:i|we)(?:['’]ll| will|['’]m going to| am going to|['’]d)|let me) (?!know|see|check|look|read|verify|inspect|run|think|try|start|wait|continue|let|give|mark|show|explain|need|have|can)\w+ .{4,240}\b(?:instead of|rather than|so (?:that |the |it |they |we |each |both )\w+|because|to avoid|without (?!any issue)\w+ing|by \w+ing)\b|^(?:for now|instead),? (?:(?:i|we)(?:['’]ll| will)|let me) (?!check|look|see|read|verify|try)\w+|\blet me (?:take|use|try) a (?:different|simpler|cleaner) approach\b/;
 /** Prefers one way to another, as an item of a list. */
 const PREFERS =
-  /^(?:keep|re-?use|use|preserve|prefer|leave|store|default|put|treat|make|avoid|drop) .{8,240}(?:\b(?:instead of|rather than)\b|, not |\bbut not\b)/;
+  /^(?:keep|re-?use|use|preserve|prefer|leave|store|default|put|treat|avoid|drop) (?!of\b).{8,240}(?:\b(?:instead of|rather than)\b|, not |\bbut not\b)/;
 /** Accepts a proposal and states what follows. */
 const AGREES =
   /^(?:yes,? )?(?:i agree|agreed|good call|good idea|fair (?:point|enough))(?: with [^,.;:—–-]{1,60})?[,.;:—– -]{1,3}(?! ?(?:let me|i['’]ll (?:check|look|read)|that|this is|here)).{12,}/;
@@ -331,7 +330,7 @@ const WANTED =
 
 /** A choice phrased as a question, or with one behind it: "can we use tabs instead of spaces?" */
 const ASKS_FOR =
-  /^i think (?:option )?[a-d1-9]\b|let['’]?s go with \S|^(?:please )?(?:can|could) (?:we|you) .{4,120}\b(?:instead of|rather than) /;
+  /^i think (?:option [a-d1-9]\b|[b-d1-9]\b)|let['’]?s go with \S.{0,120}(?:, or| instead of| rather than)\b|^(?:please )?(?:can|could) (?:we|you) .{4,120}\b(?:instead of|rather than) /;
 
 /** Choices between ways to do something, with or without a reason; people choose in more words than assistants do. */
 export function decisionsIn(all: readonly Sentence[], speaker: "user" | "assistant"): string[] {

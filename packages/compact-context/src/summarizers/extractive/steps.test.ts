@@ -171,34 +171,52 @@ describe("where the repository stands", () => {
     expect(refused).toContain("scale.ts");
   });
 
-  it("tells a merge that stopped, until it is concluded, and a push that only the status shows", async () => {
-    const stopped = [
-      ...committed,
-      ...bash(
-        "git merge main",
-        "CONFLICT (content): Merge conflict in scale.ts\nAutomatic merge failed; fix conflicts",
-      ),
-    ];
-    expect(section(await summaryOf(stopped), "Repository")).toContain("a merge stopped at conflicts");
-    const concluded = [...stopped, ...bash('git commit -m "Merge main"', "[release/2 5f0c2ab] Merge main")];
-    expect(section(await summaryOf(concluded), "Repository")).not.toContain("a merge stopped");
-    const shown = bash(
-      "git status",
-      "On branch release/2\nYour branch is up to date with 'origin/release/2'.",
+  const upToDate = (name: string): string =>
+    `On branch ${name}\nYour branch is up to date with 'origin/${name}'.`;
+
+  it("tells a push that only the status shows, if it is the commit's own branch and the status is newer", async () => {
+    const rows = async (...more: Message[]): Promise<string | undefined> =>
+      section(await summaryOf([...committed, ...more]), "Repository");
+    expect(await rows(...bash("git status", upToDate("release/2")))).toContain('gram", pushed');
+    expect(await rows(...bash("git checkout main", upToDate("main")))).toContain("no push seen since");
+    const again = bash(
+      'git status && git commit -m "Weigh twice"',
+      `${upToDate("release/2")}\n[release/2 5f0c2ab] Weigh twice`,
     );
-    expect(section(await summaryOf([...concluded, ...shown]), "Repository")).toContain(
-      '"Merge main", pushed',
-    );
+    expect(await rows(...again)).toContain('"Weigh twice", no push seen since');
   });
 
-  it("takes no commit and no file of a folder that was made for a try", async () => {
+  it("takes no mention of a quiet commit for one, and the last of several branches", async () => {
+    const rows = async (command: string, output = ""): Promise<string | undefined> =>
+      section(await summaryOf([...committed, ...bash(command, output)]), "Repository");
+    for (const command of [
+      'grep -rn "git commit -q" docs',
+      "git commit --amend --no-edit -q",
+      '(git diff --cached --quiet || git commit -q -m "Maybe")',
+    ])
+      expect(await rows(command), command).toContain('last commit 4f0c2aa "Weigh parcels by the gram"');
+    expect(await rows('git commit -qm "Weigh more"', "husky - pre-commit script failed (code 1)")).toContain(
+      "4f0c2aa",
+    );
+    expect(
+      await rows(
+        "git checkout main && git pull && git checkout -b next",
+        "Switched to branch 'main'\nSwitched to a new branch 'next'",
+      ),
+    ).toContain("branch next");
+    expect(await rows("pwd && git branch --show-current", "/home/ulm/depot\nrelease/2")).toContain(
+      "branch release/2",
+    );
+    expect(await rows("git rev-parse --abbrev-ref HEAD", "HEAD")).toContain("branch release/2");
+  });
+
+  it("takes no commit of a repository that was made for a try", async () => {
     const tried = bash(
       'cd /tmp && mkdir scales && cd scales && git init && echo a > file.txt && git add . && git commit -m "try"',
       "[main (root-commit) 77aa881] try\n 1 file changed",
     );
     const told = await summaryOf([...committed, ...tried]);
     expect(section(told, "Repository")).toContain("last commit 4f0c2aa");
-    expect(told).not.toContain("file.txt (created)");
   });
 
   it("tells nothing of a push that failed, and nothing at all where no command showed it", async () => {
@@ -233,13 +251,11 @@ describe("the last checks", () => {
     const told = section(
       await summaryOf([
         ...bash("deno test", "ok | 5 passed | 0 failed (12ms)"),
-        ...bash("rtk test ./weigh.sh", ""),
         ...bash("golangci-lint run --help", "Usage: golangci-lint run"),
       ]),
       "Last checks",
     );
     expect(told).toContain("`deno test`: passed ok | 5 passed | 0 failed");
-    expect(told).toContain("weigh.sh`: outcome not recorded");
     expect(told).not.toContain("--help");
   });
 });

@@ -54,18 +54,21 @@ export function lastVerification(steps: readonly Step[]): Step[] {
     runs.set(key, step);
   }
   const newest = unsettled([...runs.values()], steps).reverse();
-  const wider = new Set<string>();
+  const chosen = new Set<string>();
   return newest.filter((step) => {
-    const key = keyOf(step).replace(CHOICE, "");
-    const again = wider.has(key) && step.outcome.state === "passed";
-    wider.add(key);
+    const given = keyOf(step).replace(MANNER, "");
+    const all = given.replace(CHOICE, "");
+    if (all === given) return true;
+    const again = chosen.has(all) && step.outcome.state === "passed";
+    chosen.add(all);
     return !again;
   });
 }
 
-/** What a run chooses of the tests of a command, and how it prints them. */
-const CHOICE =
-  / (?:(?:-run|-k|-t|--grep|--testNamePattern|--filter)[ =](?:"[^"]*"|'[^']*'|\S+)|-v|-vv|-count=\d+|--verbose)(?= |$)/g;
+/** What a run chooses of the tests of a command. */
+const CHOICE = / (?:-run|-k|-t|--grep|--testNamePattern)[ =](?:"[^"]*"|'[^']*'|\S+)(?= |$)/g;
+/** How a run prints its tests, and how often it makes them. */
+const MANNER = / (?:-v|-vv|-count=\d+|--verbose)(?= |$)/g;
 
 /** The runs without those failures that a later passing run shows to be fixed. */
 function unsettled(runs: readonly Step[], steps: readonly Step[]): Step[] {
@@ -239,23 +242,18 @@ function isStarted({ action, outcome }: Step, head: string): boolean {
 
 // ---- the repository
 
-const ON_BRANCH = /^(?:On branch |Switched to (?:a new )?branch '|Already on ')([^\s']{1,120})/m;
-const SHOWS_BRANCH = /\bgit\b(?: -C \S+)? (?:branch --show-current|rev-parse --abbrev-ref HEAD)\b/;
+const ON_BRANCH =
+  /^(?:(?:On branch |Switched to (?:a new )?branch '|Already on ')([^\s']{1,120})|\[(\S{1,120}) (?:\(root-commit\) )?[0-9a-f]{7,40}\] )/gm;
+const SHOWS_BRANCH = /^(?:cd \S+ && )?git(?: -C \S+)? (?:branch --show-current|rev-parse --abbrev-ref HEAD)$/;
 const COMMITTED = /^\[(\S{1,120}) (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.{1,140})/m;
 const PUSH = /\bgit\b(?: -C \S+)? push\b/;
 const COMMIT = /\bgit\b(?: -C \S+)? commit\b/;
-const AHEAD = /^Your branch is ahead of '/m;
-const MERGING = /^(?:CONFLICT |Automatic merge failed|You have unmerged paths|All conflicts fixed but)/m;
-
-function concludes({ command = "" }: Action, { state }: Outcome): boolean {
-  return state !== "failed" && CONCLUDES.test(command);
-}
-
+const UP_TO_DATE = /^Your branch is up to date with '[^'/]+\/([^']+)'/m;
 /** It prints nothing when all went well. */
 const QUIET_COMMIT =
   /\bgit\b(?: -C \S+)? commit\b[^;&|]{0,400} (?:-q|-qm|--quiet)\b|\bcommit -(?:q|qa?m|aqm)\b/;
 const NOT_COMMITTED =
-  /nothing (?:added )?to commit|no changes added|^(?:fatal|error): |\bhook\b.{0,40}\bfailed/im;
+  /nothing (?:added )?to commit|no changes added|^(?:fatal|error): |\bhook\b|script failed/im;
 /** Git's messages for a successful and a failed push. */
 const PUSHED =
   /^\s*(?:\+?\s?[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}|\* \[new (?:branch|tag)\])\s+\S+\s+-> |everything up-to-date/im;
@@ -270,31 +268,36 @@ export interface Repository {
   readonly pushed: boolean;
   /** Files changed since, those changed last at the end. */
   readonly changed: readonly string[];
-  /** A merge, rebase or pick stopped at conflicts and was not concluded. */
-  readonly merging: boolean;
 }
 
 function branchIn(command: string, printed: string): string | undefined {
-  const committed = COMMIT.test(command) ? COMMITTED.exec(printed)?.[1] : undefined;
-  const shown = SHOWS_BRANCH.test(command) ? /^[\w./-]{1,120}$/m.exec(printed)?.[0] : undefined;
-  return committed ?? ON_BRANCH.exec(printed)?.[1] ?? shown;
+  if (SHOWS_BRANCH.test(command)) return /^(?!HEAD$)[\w./-]{1,120}$/.exec(printed.trim())?.[0];
+  const names = [...printed.matchAll(ON_BRANCH)].map(([, name, committed]) =>
+    COMMIT.test(command) ? (name ?? committed) : name,
+  );
+  return names.findLast((name) => name !== undefined);
 }
 
-/** The commit that a command made, by id and title; only the title where it was told to print nothing. */
+const QUOTES = /"[^"]*"|'[^']*'/g;
+
+/** The commit that a command made: id and title, or the title alone where it was told to print nothing. */
 function commitIn({ command = "", words }: Action, { state }: Outcome, printed: string): string | undefined {
   if (!COMMIT.test(command)) return undefined;
   const [, , id, title = ""] = COMMITTED.exec(printed) ?? [];
   if (id !== undefined) return `${id} "${oneLine(title)}"`;
-  const quiet = QUIET_COMMIT.test(command) && state !== "failed" && !NOT_COMMITTED.test(printed);
-  return quiet ? (/(?:^|; )(?:committed|amended the last commit): (".*")/.exec(words)?.[1] ?? "") : undefined;
+  const quiet = QUIET_COMMIT.test(command.replace(QUOTES, '""')) && !command.includes("||");
+  return quiet && state !== "failed" && !NOT_COMMITTED.test(printed)
+    ? /(?:^|; )(?:committed|amended the last commit): (".*")/.exec(words)?.[1]
+    : undefined;
 }
 
 export function readRepository(steps: readonly Step[]): Repository {
   let branch = "";
   let commit = "";
   let at = -1;
+  /** The branch of the commit. */
+  let on = "";
   let pushed = false;
-  let merging = false;
   steps.forEach(({ action, outcome, result }, index) => {
     const { command = "" } = action;
     if (!/\bgit\b/.test(command) || result === undefined || worksElsewhere(command)) return;
@@ -302,11 +305,12 @@ export function readRepository(steps: readonly Step[]): Repository {
     const made = commitIn(action, outcome, result.text);
     if (made !== undefined) {
       commit = made;
+      on = branch;
       at = index;
       pushed = false;
     }
-    pushed = /^Your branch is up to date with '/m.test(result.text) || (pushed && !AHEAD.test(result.text));
-    merging = made === undefined && !concludes(action, outcome) && (merging || MERGING.test(result.text));
+    const known = UP_TO_DATE.exec(result.text)?.[1];
+    if (known === on && known === branch && !COMMIT.test(command)) pushed = true;
     const arrived = PUSHED.test(result.text) && !NOT_PUSHED.test(result.text);
     if (PUSH.test(command) && outcome.state !== "failed" && arrived) pushed = true;
   });
@@ -314,7 +318,7 @@ export function readRepository(steps: readonly Step[]): Repository {
     .slice(at + 1)
     .filter(({ outcome }) => tookEffect(outcome))
     .flatMap(({ action }) => action.files.filter(({ effect }) => effect !== "read").map(({ path }) => path));
-  return { branch, commit, pushed, changed: [...new Set(since)], merging };
+  return { branch, commit, pushed, changed: [...new Set(since)] };
 }
 
 // ---- task lists
