@@ -327,10 +327,8 @@ function optionOf(label: string, asked: string): string | undefined {
 }
 
 /** True if the words were typed anew with more behind them. */
-function goesOn(before: string | undefined, words: string): boolean {
-  return (
-    before !== undefined && words.startsWith(before) && !/^[\p{L}\p{N}_-]/u.test(words.slice(before.length))
-  );
+function goesOn(before = "", words = ""): boolean {
+  return before !== "" && words.startsWith(before) && !/^[\p{L}\p{N}_-]/u.test(words.slice(before.length));
 }
 
 function toEpisodes(entries: readonly Entry[]): Episode[] {
