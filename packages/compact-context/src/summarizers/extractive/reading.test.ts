@@ -152,6 +152,11 @@ it("reads no thoughts that are tagged in a text as what was said", () => {
     "I look.\nWe use Postgres.",
   ]);
   expect(said("<thinking>Hm.</thinking>")).toEqual([]);
+  expect(said("<think>\nIs it\n<think about it> or not?\n</think>\nWe use Postgres.")).toEqual([
+    "We use Postgres.",
+  ]);
+  const prose = "<think> opens a thought and </think> closes it.";
+  expect(said(`Two tags.\n${prose}`).join(" ")).toContain("opens a thought");
   expect(said("<thinking> is a tag.")).toEqual(["<thinking> is a tag."]);
 });
 

@@ -179,3 +179,15 @@ it("a request that is typed anew with more words, before anything was done, is t
   const { text } = await builtinSummarizer.summarize(messages, { maxTokens: 800 });
   expect(text.match(/Weigh the parcels/g)).toHaveLength(1);
 });
+
+it("a request that only begins like the next one is told beside it", async () => {
+  const messages = [
+    says("user", "Delete row 1", "1"),
+    says("user", "Delete row 10 of the table too.", "2"),
+    says("assistant", "Deleted.", "a"),
+    says("user", "Now send them.", "3"),
+  ];
+  const { text } = await builtinSummarizer.summarize(messages, { maxTokens: 800 });
+  expect(text).toMatch(/^> Delete row 1$/m);
+  expect(text).toMatch(/^> Delete row 10 of the table too\.$/m);
+});

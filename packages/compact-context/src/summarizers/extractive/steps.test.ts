@@ -329,6 +329,9 @@ describe("the story", () => {
       "The change: `const MOST_GRAMS = 31_500;`",
     );
     expect(await summaryOf([words("weigh();\n".repeat(9))])).not.toContain("weigh();");
+    const twice = "Run:\n```\nnpm run stop\n```\nWait. Then again.\nRun:\n```\nnpm run wipe\n```\nDone.";
+    const told = await summaryOf([{ id: "w", role: "assistant", parts: [{ type: "text", text: twice }] }]);
+    expect(told).toMatch(/Run: `npm run stop`[\s\S]*Run: `npm run wipe`/);
   });
 
   it("names the line that an edit added, also among lines that were only aligned anew", async () => {
