@@ -9,7 +9,7 @@ import type { ListCodec, RequestCount, Summarizer, SummaryStrategy, TextModel } 
 import { type ArchiveReceipt, type CompactionResult, reportOf, unchangedReport } from "./core/report.ts";
 import type { CompactionRequest } from "./core/request.ts";
 import { isProjectInstructions } from "./core/units.ts";
-import { CompactError, requireKnown, requireList, requireOptions } from "./errors.ts";
+import { CompactError, refuseUnknown, requireList, requireOptions } from "./errors.ts";
 import { createSummarizers } from "./summarizers/create-summarizers.ts";
 import { countTokens as countMessages } from "./tokens/count-tokens.ts";
 import { lookUpModel, type ModelOverrides } from "./tokens/models.ts";
@@ -43,7 +43,8 @@ const COUNT_OPTIONS: Readonly<Record<keyof CountListOptions, true>> = {
  */
 export function countTokens(messages: readonly unknown[], options: CountListOptions = {}): RequestCount {
   requireList(messages);
-  requireKnown(options, COUNT_OPTIONS);
+  requireOptions(options);
+  refuseUnknown(options, COUNT_OPTIONS);
   return countMessages(listCodec(messages, options.format).decode(messages), options);
 }
 
@@ -181,7 +182,8 @@ function requestFor(
   options: PlanOptions & Pick<CompactOptions, "strategy" | "instruction" | "signal">,
 ): { readonly request: CompactionRequest; readonly codec: ListCodec } {
   requireList(messages);
-  requireKnown(options, OPTIONS, OPTIONS_HINT);
+  requireOptions(options, "options", OPTIONS_HINT);
+  refuseUnknown(options, OPTIONS);
   requireTokens("maxTokens", options.maxTokens);
   if (options.targetTokens !== undefined) requireTokens("targetTokens", options.targetTokens);
   const { model, encoding, models, strategy, onOverflow } = options;

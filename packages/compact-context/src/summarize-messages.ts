@@ -9,9 +9,10 @@ import {
   defined,
   errorMessage,
   hasCode,
+  refuseUnknown,
   requireFunction,
-  requireKnown,
   requireList,
+  requireOptions,
 } from "./errors.ts";
 import type { MemoryFlushHook } from "./flush/flush.ts";
 import { createRedactor } from "./redaction/redactor.ts";
@@ -121,7 +122,8 @@ export async function summarizeMessages<T = unknown>(
   options: SummarizeMessagesOptions<T>,
 ): Promise<SummarizeMessagesResult<T>> {
   requireList(messages);
-  requireKnown(options, OPTIONS, "Pass options such as { model, maxTokens: 4000 }.");
+  requireOptions(options, "options", "Pass options such as { model, maxTokens: 4000 }.");
+  refuseUnknown(options, OPTIONS);
   const { runningSummary, memoryFlushHook, sessionId = "", onFailure, signal } = options;
   if (memoryFlushHook !== undefined) requireFunction(memoryFlushHook, "options.memoryFlushHook", HOOK_HINT);
   const compactor = new RunningCompactor(options);
