@@ -3,7 +3,7 @@ import { countTokens } from "../compact.ts";
 import type { CompactEvent } from "../core/report.ts";
 import { CompactManager } from "../create-manager.ts";
 import type { Json } from "../providers/request.ts";
-import { createWire, type WireOptions } from "./index.ts";
+import { compactFetch, createWire, type WireOptions } from "./index.ts";
 
 const WINDOW = 6_000;
 const words = (name: string, times = 60): string =>
@@ -326,6 +326,49 @@ describe("requests that a server counts in its own way", () => {
       await (await wire(url, {}, bodyOf(chat(turns, name)))).send(async () => bad(refusal));
     const again = (await wire(url, {}, bodyOf(chat(turns, "one")))).body;
     expect(JSON.stringify(again)).toBe(JSON.stringify(first));
+  });
+});
+
+describe("a body of compactFetch", () => {
+  const text = JSON.stringify(CHAT.bodyOf(chat(20)));
+  const sentOf = async (url: string, body: RequestInit["body"]): Promise<[unknown, string[]]> => {
+    const sent: unknown[] = [];
+    const { manager, warnings } = setUp();
+    const fetch = compactFetch({
+      manager,
+      onWarning: (message) => void warnings.push(message),
+      fetch: async (_url, init) => {
+        sent.push(init?.body);
+        return ok();
+      },
+    });
+    await fetch(url, { method: "POST", body });
+    await fetch(url, { method: "POST", body });
+    expect(sent[1]).toEqual(sent[0]);
+    return [sent[0], warnings];
+  };
+
+  it.each([
+    ["text", text],
+    ["bytes", new TextEncoder().encode(text)],
+  ])("is compacted where it is %s", async (_, body) => {
+    expect(await sentOf(CHAT.url, body)).toEqual([expect.stringContaining("COMPACT-SUMMARY"), []]);
+  });
+
+  it.each([
+    ["a Blob", new Blob([text])],
+    ["a stream", new Blob([text]).stream()],
+  ])("passes as it is where it is %s, with one warning", async (_, body) => {
+    const [sent, warnings] = await sentOf(CHAT.url, body);
+    expect(sent).toBe(body);
+    expect(warnings).toEqual([expect.stringContaining("/chat/completions are not compacted")]);
+  });
+
+  it.each([
+    ["a form", CHAT.url, new FormData()],
+    ["a file", "https://api.example/v1/files", new Blob([text])],
+  ])("passes without a word where it is %s", async (_, url, body) => {
+    expect(await sentOf(url, body)).toEqual([body, []]);
   });
 });
 

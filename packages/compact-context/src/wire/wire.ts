@@ -448,7 +448,8 @@ function unmarked(entry: unknown): unknown {
   return { ...objectOf(entry), content: objectsIn(content).map(({ cache_control: _, ...block }) => block) };
 }
 
-function createWarner(onWarning: WireOptions["onWarning"]): (message: string) => void {
+/** Tells each message once. */
+export function createWarner(onWarning: WireOptions["onWarning"]): (message: string) => void {
   const say = onWarning ?? ((message: string) => console.warn(`[compact] ${message}`));
   const said = createLruMap<true>(MAX_SESSIONS);
   return (message) => {
