@@ -209,6 +209,7 @@ describe.each(INTERFACES)("calls of $title", ({ url, bodyOf, refusal }) => {
     const { error } = (await answer.json()) as { error: { message: string } };
     expect([answer.status, answer.headers.get("x-should-retry")]).toEqual([400, "false"]);
     expect(error.message).toMatch(refusal);
+    expect(error.message).toContain("Raise the context limit to");
   });
 
   it("that the provider finds too long are compacted harder and sent once more, never twice", async () => {
