@@ -200,3 +200,15 @@ describe("wrong arguments are refused in words, with a place and what to do next
     expect(await refusalOf(call, [])).toMatchObject({ code: "InvalidArgument", place });
   });
 });
+
+it.each<[string, (options: object) => unknown]>([
+  ["compact", (options) => root.compact(list, { maxTokens: 1000, ...options })],
+  ["planCompaction", (options) => root.planCompaction(list, { maxTokens: 1000, ...options })],
+  ["countTokens", (options) => root.countTokens(list, options)],
+  ["summarizeMessages", (options) => root.summarizeMessages(list, { maxTokens: 1000, ...options } as never)],
+])("%s refuses an option that is like none of its own", async (_name, call) => {
+  await expect(Promise.resolve().then(() => call({}))).resolves.toBeDefined();
+  const refused = Promise.resolve().then(() => call({ zzzWeather: 1 }));
+  await expect(refused).rejects.toMatchObject({ code: "InvalidArgument" });
+  await expect(refused).rejects.toThrow("zzzWeather");
+});

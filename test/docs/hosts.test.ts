@@ -50,4 +50,10 @@ describe("the versions of hosts", () => {
     );
     expect(wrong).toEqual([]);
   });
+
+  it("that the proxy was tested with are those that its tests install", () => {
+    const numbers = numbersIn(rowsOf("docs/proxy.md", "| agent |"));
+    const { dependencies } = JSON.parse(readFileSync(join(root, "test/compat/proxy/package.json"), "utf8"));
+    expect(numbers).toEqual(Object.values<string>(dependencies).sort());
+  });
 });

@@ -577,6 +577,15 @@ describe("CompactManager on a list that providers refuse", () => {
     expect(told).toEqual([["list_mended", expect.stringContaining("generic/dead-call")]]);
   });
 
+  it("says that what a mend removed is not archived", async () => {
+    const { manager, named } = setUp({}, { repair: true });
+    const orphan = { role: "tool", tool_call_id: "gone", content: "ok" };
+    await manager.preflight("s", [say("user", "read it"), orphan, say("user", "and?")]);
+    await manager.flush();
+    const [told] = named("compact.warning").map(({ properties }) => properties.message);
+    expect(told).toMatch(/generic\/orphan-result.*not in the archive/);
+  });
+
   it("mends reasoning that an aborted stream of the AI SDK left without what it led to", async () => {
     const reasoning = { type: "reasoning", text: "hm", providerOptions: { openai: { itemId: "rs_1" } } };
     const asked = [

@@ -168,11 +168,11 @@ function wrongKind(
   return new CompactError("InvalidArgument", problem, { place: name, hint });
 }
 
-/** Describes the type of a value: `an array`, `missing`. */
+/** Describes the type of a value: `an array`, `undefined`. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (isList(value)) return "an array";
-  if (value === undefined) return "missing";
+  if (value === undefined) return "undefined";
   if (Number.isNaN(value)) return "NaN";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

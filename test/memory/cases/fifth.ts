@@ -425,7 +425,7 @@ export const forgettings: readonly Forgetting[] = [
     "fr",
     "Mon loyer est de 950 euros. Mon salaire est de 2 400 euros.",
     "Oublie mon loyer. Et mon salaire aussi.",
-    /950|2 400/u,
+    /950 euros|2 400/u,
   ],
   [
     "es",
@@ -445,10 +445,10 @@ export const forgettings: readonly Forgetting[] = [
 export const forgettingThat: readonly Forgetting[] = [
   ["en", "My bank is Barclays.", "Forget that.", /Barclays/u],
   ["en", "My blood type is AB negative.", "Actually, please forget what I just said.", /AB neg/u],
-  ["de", "Meine Schuhgröße ist 44.", "Vergiss das wieder.", /44/u],
-  ["fr", "Mon loyer est de 950 euros.", "Oublie ce que je viens de dire.", /950/u],
+  ["de", "Meine Schuhgröße ist 44.", "Vergiss das wieder.", /ist 44/u],
+  ["fr", "Mon loyer est de 950 euros.", "Oublie ce que je viens de dire.", /950 euros/u],
   ["es", "Mi peso es 91 kilos.", "Olvida lo que acabo de decir.", /91 k/u],
-  ["de", "Meine Miete ist 870 Euro.", "Vergiss, was ich gerade gesagt habe.", /870/u],
+  ["de", "Meine Miete ist 870 Euro.", "Vergiss, was ich gerade gesagt habe.", /870 Euro/u],
   ["pt", "O meu peso é 91 kg.", "Esqueça o que eu acabei de dizer.", /91 kg/u],
   ["ru", "Мой вес 91 кг.", "Забудь, что я только что сказал.", /91 кг/u],
   ["zh", "我的体重是91公斤。", "忘记我刚才说的话。", /91公斤/u],

@@ -34,15 +34,19 @@ const ui = [
 ];
 
 describe("ai-sdk", () => {
-  it("reads what a steering user said, and the text of a file that is given as text", () => {
+  it("reads what a steering user said as the user's words, and the text of a file that is given as text", () => {
     const steered = { type: "steering-message", id: "s", parts: [{ type: "text", text: "Stop." }] };
     const given = { type: "file", mediaType: "text/plain", data: { type: "text", text: "a long text" } };
-    const [one] = codec.decode([{ id: "a", role: "assistant", parts: [steered] }]);
+    const entry = { id: "a", role: "assistant", parts: [steered] };
+    const [one] = codec.decode([entry]);
     const [other] = codec.decode([{ role: "user", content: [given] }]);
     expect([one?.parts, other?.parts]).toEqual([
-      [{ type: "text", text: "Stop." }],
+      [{ type: "text", text: "The user said meanwhile: Stop." }],
       [{ type: "text", text: "a long text" }],
     ]);
+    const added = { type: "text", text: "more" } as const;
+    const edited = { ...one!, parts: [...one!.parts, added], edited: true };
+    expect(codec.encode([edited])).toEqual([{ ...entry, parts: [steered, added] }]);
   });
 
   it("reads a call and its result from one UI part", () => {

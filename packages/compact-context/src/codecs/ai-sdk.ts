@@ -181,6 +181,9 @@ function buildStep(step: Step, context: BuildContext): unknown {
 
 // ---- messages for the interface
 
+/** Leads the words of a user that stand in a message of the assistant. */
+const STEERED = "The user said meanwhile: ";
+
 /**
  * A call and its result share one native part and become two neutral parts. Step marks, sources and
  * application data are not sent to a model: they are carried along without parts.
@@ -193,7 +196,10 @@ function readUiPart(part: NativeObject, place: string): Part | readonly Part[] {
     const mediaType = filled(part.mediaType) ?? "application/*";
     return mediaFromUrl(jsonText(part.url), mediaType, { name: part.filename });
   }
-  if (type === "steering-message") return partsOf(contentSlots(part.parts, `${place}.parts`, readUiPart));
+  if (type === "steering-message") {
+    const parts = partsOf(contentSlots(part.parts, `${place}.parts`, readUiPart));
+    return parts.map((one) => (one.type === "text" ? textPart(`${STEERED}${one.text}`) : one));
+  }
   if (!type.startsWith("tool-") && type !== "dynamic-tool") return [];
   const id = stringAt(part.toolCallId, `${place}.toolCallId`);
   const name = type === "dynamic-tool" ? jsonText(part.toolName) : type.slice("tool-".length);

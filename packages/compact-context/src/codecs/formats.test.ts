@@ -161,6 +161,10 @@ describe("the registry", () => {
     expect(encode(new Array<Message>(200_000).fill(message), "gemini")).toHaveLength(200_000);
   });
 
+  it("says plainly that a format was not given", () => {
+    expect(() => codecFor(undefined as never)).toThrow("the format is undefined");
+  });
+
   it("names the formats when asked for another", () => {
     const wanted = "yaml" as Format;
     expect(() => codecFor(wanted)).toThrow(

@@ -1,5 +1,5 @@
 import { copyWith, type ImageSize, imageSize, objectOf } from "../codecs/native.ts";
-import { carriesCompaction } from "../core/message.ts";
+import { carriesCompaction, jsonText } from "../core/message.ts";
 import { MOST_IMAGES, MOST_IMAGES_OF_SMALL, mostImages, SMALL_WINDOW } from "../core/policy.ts";
 import { isObject } from "../errors.ts";
 import { type Cell, type Entry, isBlankText, isSystem, type ReadList, typeOf } from "./entries.ts";
@@ -171,7 +171,7 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(
       id: "anthropic/image-size",
       explanation: `An image has at most ${MOST_PIXELS} pixels a side, and ${MOST_PIXELS_OF_MANY} where there are more than ${MANY_IMAGES} images.`,
       link: VISION,
-      mend: "Text that names its size stands in its place.",
+      mend: "Text that names its size stands in its place; the image is in `removed`.",
       check: (list) => {
         const images = imagesIn(list);
         const most = images.length > MANY_IMAGES ? MOST_PIXELS_OF_MANY : MOST_PIXELS;
@@ -186,7 +186,7 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(
       id: "anthropic/image-count",
       explanation: `A request has at most ${MOST_IMAGES_OF_SMALL} images, ${MOST_IMAGES} with a window over ${SMALL_WINDOW} tokens.`,
       link: VISION,
-      mend: `Text stands in the place of the oldest, ${IMAGES_AT_ONCE} at once, so that the prompt cache does not break at each new one.`,
+      mend: `Text stands in the place of the oldest, ${IMAGES_AT_ONCE} at once, so that the prompt cache does not break at each new one; they are in \`removed\`.`,
       check: (list, { imagesStay, maxContextTokens = 0 }) => {
         if (imagesStay) return [];
         const images = imagesIn(list);
@@ -371,15 +371,14 @@ function sizeOf(block: unknown): ImageSize | undefined {
   return source.type === "base64" && typeof source.data === "string" ? imageSize(source.data) : undefined;
 }
 
-/** A finding at an image that a text replaces. */
+/** A finding at an image that a text replaces; the mend tells the image. */
 function leftOut({ entry, cell, path, inner }: FoundImage, problem?: string): Finding {
   const note = { type: "text", text: `[an image was left out: ${problem ?? "there were too many"}]` };
-  const replaced = rewrite((value) =>
-    inner === undefined || !Array.isArray(value.content)
-      ? note
-      : copyWith(value, { content: value.content.with(inner, note) }),
-  );
-  return at(entry, path, problem, replaced({ entry, cell }));
+  const image = inner === undefined ? cell.value : blocksOf(cell.value)[inner];
+  const replace = rewrite((value) =>
+    inner === undefined ? note : copyWith(value, { content: blocksOf(value).with(inner, note) }),
+  )({ entry, cell });
+  return at(entry, path, problem, (editor) => ({ ...replace(editor), removed: jsonText(image) }));
 }
 
 /** True for an empty entry that is not the assistant's last. */

@@ -285,10 +285,12 @@ export class LiveLists {
     }
     const mending = session.list.mend(list, (entries) => this.#options.formatOf(entries, format));
     const { messages, mends } = await runInSteps(mending, this.#options.pause);
-    for (const { rule, explanation } of mends) {
+    for (const { rule, explanation, removed } of mends) {
       if (session.reported.has(rule)) continue;
       session.reported.add(rule);
-      const message = `the list broke ${rule} and was mended: ${explanation}`;
+      const lost =
+        removed === undefined ? "" : "; what was removed is in the host's own list only, not in the archive";
+      const message = `the list broke ${rule} and was mended: ${explanation}${lost}`;
       this.#options.report(sessionId, "list_mended", message);
     }
     return messages;

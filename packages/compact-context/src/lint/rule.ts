@@ -47,7 +47,7 @@ export interface Done {
   readonly action: "moved" | "merged" | "dropped" | "answered" | "rewritten" | "added";
   /** Default: what was wrong. */
   readonly explanation?: string;
-  /** The removed text, so that it is not lost. */
+  /** The removed text, or the JSON of a removed image, so that it is not lost. */
   readonly removed?: string;
   /** The added synthetic result or opening. */
   readonly added?: unknown;

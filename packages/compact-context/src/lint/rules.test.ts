@@ -924,6 +924,18 @@ describe.each(CASES)("$rule in $format", ({ rule, format, list, options, at, men
   });
 });
 
+it("what a text replaces is in the mend, so that no image is lost", () => {
+  const large = image(9_000, 100);
+  const other = image(9_001, 100);
+  const inResult = { role: "user", content: [{ ...toolResult("a"), content: [large, other] }] };
+  const { mends } = repair([shown(large), calls("a"), inResult], "anthropic");
+  expect(mends.map(({ removed }) => removed && JSON.parse(removed))).toEqual([large, large, other]);
+  const many = Array.from({ length: 101 }, () => image(10, 10));
+  expect(repair([shown(...many)], "anthropic").mends.every(({ removed }) => removed !== undefined)).toBe(
+    true,
+  );
+});
+
 it("an id is looked for where its format keeps it", () => {
   const kept = (id: string) => ({ ...ask, type: "message", id, data: { id: "one" }, kwargs: { id: "one" } });
   expect(lint([kept("msg_1"), kept("msg_2")], "openai-responses")).toEqual([]);

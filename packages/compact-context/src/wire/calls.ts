@@ -96,7 +96,7 @@ const anthropic: Omit<CallKind, "path"> = {
 function openAiTooLong({ tokens, limit, message }: Exceeded): Json {
   return {
     error: {
-      message: `This model's maximum context length is ${limit} tokens. However, your messages resulted in ${tokens} tokens (${message}).`,
+      message: `This model's maximum context length is ${limit} tokens. However, your messages resulted in ${tokens} tokens (${message})`,
       type: "invalid_request_error",
       param: "messages",
       code: "context_length_exceeded",

@@ -1,6 +1,7 @@
 import { CompactError, isObject, readArgument, requireOptions } from "../errors.ts";
 import type { Json } from "../providers/request.ts";
-import { createWire, type WireOptions } from "./wire.ts";
+import { callKind, pathOf } from "./calls.ts";
+import { createWarner, createWire, type WireOptions } from "./wire.ts";
 
 export interface CompactFetchOptions extends WireOptions {
   /** Sends the requests. Default: the platform's own `fetch`. */
@@ -16,9 +17,15 @@ export function compactFetch(options: CompactFetchOptions): typeof globalThis.fe
   // Captured now: the returned `fetch` may later replace the platform's own.
   const send = options.fetch ?? globalThis.fetch;
   const wire = createWire({ ...options, fetch: send });
+  const warnOnce = createWarner(options.onWarning);
   return async (input, init) => {
     const request = await readRequest(input, init);
-    if (request === undefined) return send(input, init);
+    if (request === undefined) {
+      const url = input instanceof Request ? input.url : input;
+      if (isUnread(init?.body) && callKind(url) !== undefined)
+        warnOnce(`calls of ${pathOf(url)} are not compacted: their body is no text and no bytes`);
+      return send(input, init);
+    }
     const { url, body, headers, signal } = request;
     const call = await wire(url, headers, body, signal);
     return call.send((sent) => {
@@ -29,6 +36,11 @@ export function compactFetch(options: CompactFetchOptions): typeof globalThis.fe
       return send(input, { ...init, method: "POST", headers: own, body: JSON.stringify(sent), signal });
     });
   };
+}
+
+/** True for a body that may hold JSON, but that reading could consume or change. */
+function isUnread(body: RequestInit["body"]): boolean {
+  return body instanceof Blob || body instanceof ReadableStream;
 }
 
 interface JsonRequest {

@@ -1,7 +1,7 @@
 import type { CompactByProvider } from "../core/ports.ts";
 import type { CompactionReport } from "../core/report.ts";
 import type { ManualRequest } from "../core/request.ts";
-import { CompactError, createLruMap, errorMessage, hasCode, type LruMap, requireKnown } from "../errors.ts";
+import { CompactError, createLruMap, hasCode, type LruMap, requireKnown } from "../errors.ts";
 import {
   createHostCompaction,
   fitHarder,
@@ -247,7 +247,7 @@ async function prepare(call: ModelCall): Promise<WireCall> {
     if (!hasCode(error, "InsufficientBudget")) throw error;
     const { totalTokens, maxContextTokens: limit } = manager.getState(session);
     const tokens = Math.max(totalTokens, limit + 1, list.length);
-    const said = kind.tooLong({ tokens, limit, message: errorMessage(error) });
+    const said = kind.tooLong({ tokens, limit, message: `${error.message}. ${error.hint}` });
     const refusal = Response.json(said, {
       status: 400,
       headers: { "x-should-retry": "false", "x-compact": "over-budget" },
@@ -448,7 +448,8 @@ function unmarked(entry: unknown): unknown {
   return { ...objectOf(entry), content: objectsIn(content).map(({ cache_control: _, ...block }) => block) };
 }
 
-function createWarner(onWarning: WireOptions["onWarning"]): (message: string) => void {
+/** Tells each message once. */
+export function createWarner(onWarning: WireOptions["onWarning"]): (message: string) => void {
   const say = onWarning ?? ((message: string) => console.warn(`[compact] ${message}`));
   const said = createLruMap<true>(MAX_SESSIONS);
   return (message) => {

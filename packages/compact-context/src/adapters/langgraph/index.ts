@@ -288,7 +288,7 @@ export type GraphModel =
 const NO_STREAM = { tags: ["langsmith:nostream"] };
 
 function textModelOf(model: GraphModel): TextModel {
-  if (typeof model === "function" || "invoke" in model)
+  if (typeof model === "function" || (typeof model === "object" && "invoke" in model))
     return textModelFromLangChain(model, { callOptions: NO_STREAM });
   return model;
 }

@@ -172,6 +172,7 @@ describe("SummarizationNode", () => {
     expect(() => make({ maxTokens: 200 })).toThrow("maxSummaryTokens must be less than maxTokens");
     expect(() => make({ ...LIMITS, memoryFlushHook: "later" })).toThrow(/must be a function/);
     expect(() => make({ ...LIMITS, finalPrompt: "In short." })).toThrow(/no place for the summary/);
+    expect(() => make({ ...LIMITS, model: "gpt-4o" })).toThrow("a summarizer needs a model with a generate");
   });
 
   it("RUN-5 hands on what leaves, behind the archive and without waiting", async () => {
