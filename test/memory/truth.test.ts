@@ -9,12 +9,14 @@ import { requests, turns, work } from "./cases/forgetting.ts";
 import fourth from "./cases/fourth.json" with { type: "json" };
 import * as kept from "./cases/kept.ts";
 import * as open from "./cases/open.ts";
+import * as sixth from "./cases/sixth.ts";
 import * as stranger from "./cases/stranger.ts";
 import * as third from "./cases/third.ts";
 import {
   attacksOf,
   bothOf,
   correctionsOf,
+  coursesOf,
   factsOf,
   forgettingOf,
   keepingOf,
@@ -97,6 +99,14 @@ it(
   "MEM-14 forgets nothing for an order of work",
   async () => {
     expect((await keepingOf(work)).failed).toEqual([]);
+  },
+  SLOW,
+);
+
+it(
+  "MEM-14 forgets a thing, and no other that shares a word with it",
+  async () => {
+    expect((await coursesOf(sixth.forgotten, true)).failed).toEqual([]);
   },
   SLOW,
 );

@@ -148,16 +148,13 @@ export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
 /** True if a topic matches a text. With `isOwn`, facts about other people do not match. */
 export function isMeant(topic: string, text: string, isOwn = false): boolean {
   const [wanted, told] = [termsOf(topic), termsOf(text)];
-  return shareOf(topic, text, isOwn) >= MOST || (told.size > 1 && shareIn(told, wanted) >= MOST);
+  const held = wanted.size === 0 ? 0 : heldOf(topic, text, isOwn).length / wanted.size;
+  const isStated = told.size > 1 && shareIn(told, wanted) >= MOST && read(topic).key !== undefined;
+  return held >= MOST || isStated;
 }
 
 /** Share of one text's words in the other from which they mean the same. */
 const MOST = 0.8;
-
-function shareOf(topic: string, text: string, isOwn: boolean): number {
-  const { size } = termsOf(topic);
-  return size === 0 ? 0 : heldOf(topic, text, isOwn).length / size;
-}
 
 /** The topic's words that a text contains or states in words of the same kind. */
 function heldOf(topic: string, text: string, isOwn: boolean): readonly string[] {
@@ -182,8 +179,8 @@ export interface Meant<T> {
 }
 
 /**
- * The texts that a wish matches: those that contain its words. If there are none and the wish is sure, those
- * that contain most of its words; for a pronoun's target, those that share a telling word.
+ * The texts that a wish matches: those that contain its words. If there are none, for a pronoun's target those
+ * that share a telling word.
  */
 export function meantBy<T extends { readonly text: string }>(
   wish: ForgetWish,
@@ -202,14 +199,14 @@ export function meantBy<T extends { readonly text: string }>(
 
 function meantByTopic<T extends { readonly text: string }>(
   topic: string,
-  { sure, isLoose, isOwn }: ForgetWish,
+  { points, isLoose, isOwn }: ForgetWish,
   texts: readonly T[],
 ): Meant<T> {
   const meant = texts.filter(({ text }) => isMeant(topic, text, isOwn));
-  if (meant.length > 0) return { texts: meant, topic };
-  const most =
-    sure && termsOf(topic).size > 1 ? mostOf({ topic, isOwn }, texts, isLoose || isOwn ? 0.5 : 0.6) : [];
-  return most.length > 0 || !isLoose ? { texts: most, topic } : telling({ topic, isOwn }, texts);
+  // A part of the name is another thing: `my car` is not `my car insurance`.
+  return meant.length > 0 || points.length === 0 || !isLoose
+    ? { texts: meant, topic }
+    : telling({ topic, isOwn }, texts);
 }
 
 /**
@@ -234,16 +231,6 @@ export function withNewer<T extends { readonly text: string }>(
 }
 
 type Named = Pick<ForgetWish, "topic" | "isOwn">;
-
-function mostOf<T extends { readonly text: string }>(
-  { topic, isOwn }: Named,
-  texts: readonly T[],
-  least: number,
-): readonly T[] {
-  const shares = texts.map(({ text }) => shareOf(topic, text, isOwn));
-  const most = Math.max(least, ...shares);
-  return texts.filter((_, index) => shares[index] === most);
-}
 
 /** A word in more texts than this does not tell them apart. */
 const FEW = 2;
