@@ -106,7 +106,8 @@ it(
 it(
   "MEM-14 forgets a thing, and no other that shares a word with it",
   async () => {
-    expect((await coursesOf(sixth.forgotten, true)).failed).toEqual([]);
+    expect((await coursesOf(sixth.forgotten, { anywhere: true })).failed).toEqual([]);
+    expect((await coursesOf(sixth.takenBack, { anywhere: true, inOneSession: true })).failed).toEqual([]);
   },
   SLOW,
 );

@@ -156,12 +156,19 @@ export const forgettingOf = (cases: readonly Forgetting[], inOneSession = false)
     return `${language}: ${said} / ${forget} || ${once.join(" ")} || again: ${again.join(" ")}`;
   });
 
-/** What is gone is in no item of MEMORY.md or, with `anywhere`, in no file at all. */
-export const coursesOf = (cases: readonly Course[], anywhere = false): Promise<Tally> =>
+/** What is gone is in no item of MEMORY.md or, with `anywhere`, in no file at all. The later message may be of the same session. */
+export const coursesOf = (
+  cases: readonly Course[],
+  { anywhere = false, inOneSession = false } = {},
+): Promise<Tally> =>
   tally(cases, async ([said, then, gone, stands], channel) => {
     const first = said.reduce((talked, text) => talked.user(text).reply(done), talk("a"));
-    await channel.session(first.user(work).reply("Done."));
-    await channel.session(talk("b").user(work).reply("Done.").user(then).reply(done));
+    if (inOneSession) {
+      await channel.session(first.user(then).reply(done));
+    } else {
+      await channel.session(first.user(work).reply("Done."));
+      await channel.session(talk("b").user(work).reply("Done.").user(then).reply(done));
+    }
     const items = channel.items("MEMORY.md");
     const isThere = (what: RegExp): boolean => items.some((item) => what.test(item));
     const isLeft = (what: RegExp): boolean => (anywhere ? channel.holding(what).length > 0 : isThere(what));

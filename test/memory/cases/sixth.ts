@@ -14,7 +14,7 @@ function coursesIn(table: string): readonly Course[] {
 }
 
 /** One thing is forgotten, and nothing that only shares words with it. */
-export const forgotten: readonly Course[] = coursesIn(`
+export const forgotten: readonly Course[] = coursesIn(String.raw`
 My car is a red Volvo.;;My car insurance is with Allmark. | Forget my car insurance. | Allmark | Volvo
 My car is a red Volvo. | Forget my car insurance. |  | Volvo
 My car is a red Volvo. | Please delete everything about my car insurance from your memory. |  | Volvo
@@ -27,7 +27,7 @@ Our staging server is called heron. | Remove the note about the staging password
 My sister lives in Turin.;;My brother lives in Turin. | Forget where my sister lives. | sister lives | brother lives
 My phone number is 555-0142.;;My phone plan is with Telora. | Forget my phone plan. | Telora | 0142
 My name is Ines.;;My cat's name is Biscuit. | Forget my cat's name. | Biscuit | Ines
-My flat is in Weir Street.;;My flat number is 14. | Forget my flat number. | 14 | Weir
+My flat is in Weir Street.;;My flat number is 14. | Forget my flat number. | is 14 | Weir
 I drive a red Kia.;;Mr Redding is our landlord. | Forget Redding. | Redding | red Kia
 I drive a red Kia. | Forget Redding. |  | red Kia
 I'm planning to quit my job at Fernhill. | erase the thing about me quitting Fernhill please | quit my job | 
@@ -58,4 +58,51 @@ Anna leads the data team.;;Anna leads the web team. | Forget that Anna leads the
 My car insurance is with Allmark.;;My home insurance is with Allmark. | Forget my home insurance. | home insurance | car insurance
 Our staging server is called heron.;;Our test server is called stork. | Forget our test server. | stork | heron
 My mother's birthday is on May 4.;;My father's birthday is on May 9. | Forget my mother's birthday. | May 4 | May 9
+`);
+
+/** What was just said is taken back; an order of work, a lapse and a request not to forget take nothing back. */
+export const takenBack: readonly Course[] = coursesIn(String.raw`
+I have a heart condition. | Scratch that about my heart. | heart | 
+My sister Ilse is moving to Turin. | Scratch that about Ilse, please. | Ilse | 
+My boss Ruan drinks too much. | Strike that about Ruan. | Ruan | 
+I take 40 mg of Velorix every day. | Scratch what I said about Velorix. | Velorix | 
+J'ai de l'asthme. | Oublie ça. | asthme | 
+Je gagne 41 000 euros par an. | Oublie ça s'il te plaît. | 41 000 | 
+Mon ex s'appelle Gaétan. | Oublie ce que je viens de dire. | Gaétan | 
+我有糖尿病。 | 忘了吧。 | 糖尿病 | 
+我每月挣两万。 | 忘了它吧。 | 两万 | 
+我住在苏州。 | 刚才说的忘了吧。 | 苏州 | 
+我住在苏州。 | 把这个忘了吧。 | 苏州 | 
+Ich habe Diabetes. | Vergiss das wieder. | Diabetes | 
+Mein Gehalt ist 61.000 Euro. | Vergiss es bitte. | 61.000 | 
+Gano 2.400 euros al mes. | Olvídalo. | 2\.400 | 
+Tengo asma. | Olvida eso, por favor. | asma | 
+Eu ganho 5.200 reais por mês. | Esquece isso. | 5\.200 | 
+Я зарабатываю 80 тысяч в месяц. | Забудь об этом. | 80 тысяч | 
+私は糖尿病です。 | 今のは忘れて。 | 糖尿病 | 
+月収は40万円です。 | 忘れてください。 | 40万 | 
+Our release date is May 9. | Scratch that about the release notes. |  | May 9
+Our release is on May 9.;;Add a header to the page. | Scratch that. |  | May 9
+We test with Vitest. | Scratch that about the tests for now, do the header first. |  | Vitest
+We test with Vitest. | Never mind about the tests. |  | Vitest
+My rent is 900 euros.;;Use a blue button here. | Scratch that, use a red one. |  | 900
+We deploy on Tuesdays. | Scratch the deploy script, write a new one. |  | Tuesdays
+Our budget is 7000 euros. | Scratch that itch of yours and clean up the page. |  | 7000
+Our wiki is hosted on Outline. | Strike that pose again in the picture. |  | Outline
+Notre démo est le 9 mai.;;Ajoute un titre à la page. | Oublie ça. |  | 9 mai
+Notre démo est le 9 mai. | N'oublie pas ça. |  | 9 mai
+Notre démo est le 9 mai. | N'oublie ça surtout pas. |  | 9 mai
+我们的发布日是5月9日。;;请给页面加一个标题。 | 忘了吧。 |  | 5月9日
+我们的发布日是5月9日。 | 别忘了。 |  | 5月9日
+我们的发布日是5月9日。 | 我忘了怎么运行测试。 |  | 5月9日
+我们的发布日是5月9日。 | 我忘了。 |  | 5月9日
+我们的发布日是5月9日。 | 密码我忘了吧？ |  | 5月9日
+Unser Release ist am 9. Mai.;;Füge eine Überschrift hinzu. | Vergiss es. |  | 9. Mai
+Unser Release ist am 9. Mai. | Vergiss das nicht. |  | 9. Mai
+Nuestra demo es el 9 de mayo. | No lo olvides. |  | 9 de mayo
+Nossa demo é no dia 9 de maio. | Não esqueça isso. |  | 9 de maio
+Наш релиз 9 мая. | Не забудь об этом. |  | 9 мая
+リリースは5月9日です。 | 忘れないで。 |  | 5月9日
+リリースは5月9日です。 | 設定を忘れていました。 |  | 5月9日
+リリースは5月9日です。;;ヘッダーを追加してください。 | 忘れて。 |  | 5月9日
 `);

@@ -76,6 +76,8 @@ const ORDERS: readonly (readonly [OrderKind, RegExp])[] = Object.entries({
     `(?:забудь(?:те)?|забыть)${END}`,
     `(?:dimentica|scorda(?:ti)?)(?: di)?${END}`,
     "(?:忘记|忘掉|忘了)",
+    `(?:scratch|strike) (?:that|what i (?:just )?said)(?= (?:about|on|regarding)${END})${END}`,
+    "忘れて(?:ください|くれ|ほしい)?(?=[。.!！]*$)",
     `(?:ich (?:will|möchte) nicht(?: mehr)?,? dass du|(?:du )?(?:musst|brauchst|sollst)(?: du)?) (?:dir )?(?<object>.*?)(?:^| )?(?:nicht(?: mehr| länger)?)?(?: zu)? ?(?:merken|wissen|behalten|speichern|erinnern|erwähnen|weißt|behältst|merkst|speicherst|erwähnst|kennst|(?:gespeichert|gemerkt) hast)${END}`,
     `merke? dir (?<object>.+?) nicht (?:mehr|länger)${END}`,
     `(?:je ne veux (?:pas|plus) que tu|tu n['’]as (?:pas|plus) besoin de|(?:il n['’]est )?(?:pas|plus) besoin de|arrête de|ne) (?:te |t['’])?(?:souviennes?|souvenir|rappelles?|rappeler|reti(?:ens|ennes)|retenir|mémorises?|saches|savoir|connaisses|gardes|garder)(?: (?:pas|plus))?(?: de)?${END}`,
@@ -248,7 +250,7 @@ const NOTED_OF = new RegExp(
   "iu",
 );
 const NOTED_AS = new RegExp(
-  `(?:^|\\s)${NOTED_WORD}$|的?(?:信息|事情?|资料|一切|所有)都?$|の?(?:情報|データ)$|に(?:ついて|関して).{0,9}$`,
+  `(?:^|\\s)(?!notes)${NOTED_WORD}$|的?(?:信息|事情?|资料|一切|所有)都?$|の?(?:情報|データ)$|に(?:ついて|関して).{0,9}$`,
   "iu",
 );
 const RULE =

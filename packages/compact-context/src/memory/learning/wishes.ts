@@ -134,9 +134,8 @@ export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
         const { topic, points, isLoose, at } = request;
         const said = [order === sentence ? sentence.slice(at) : sentence, ...(isLoose ? before : [])];
         const wish = { ...request, from: message.id, said };
-        return points.length > 0 || !THAT.test(topic)
-          ? wish
-          : { ...wish, topic: last, all: false, sure: true };
+        const isOfLast = topic === "" ? BARE.test(order) : THAT.test(topic);
+        return points.length > 0 || !isOfLast ? wish : { ...wish, topic: last, all: false, sure: true };
       });
     });
     asked = sentences.at(-1) ?? "";
@@ -144,6 +143,10 @@ export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
     return wishes.filter(({ topic }) => topicTerms(topic).size > 0);
   });
 }
+
+/** Asks to forget, and does not say what: the statement before it. */
+const BARE =
+  /^(?:(?:请|那就|算了[，,]?)*(?:忘了|忘掉)吧|(?:もう|やっぱり|すみません、)*忘れて(?:ください|くれ|ほしい)?|(?:por favor,? )?olvídal[oa](?:,? por favor)?)[。.!！]*$/iu;
 
 /** True if a topic matches a text. With `isOwn`, facts about other people do not match. */
 export function isMeant(topic: string, text: string, isOwn = false): boolean {
