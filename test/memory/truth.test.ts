@@ -112,6 +112,14 @@ it(
   SLOW,
 );
 
+it.each(["passives", "unreplaced"] as const)(
+  "MEM-14 replaces what a sentence in the passive surely names: %s",
+  async (kind) => {
+    expect((await coursesOf(sixth[kind])).failed).toEqual([]);
+  },
+  SLOW,
+);
+
 it(
   "is no worse than it was on cases of a stranger: what fails there is told in docs/memory.md",
   async () => {

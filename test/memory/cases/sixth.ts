@@ -106,3 +106,83 @@ Nossa demo é no dia 9 de maio. | Não esqueça isso. |  | 9 de maio
 リリースは5月9日です。 | 設定を忘れていました。 |  | 5月9日
 リリースは5月9日です。;;ヘッダーを追加してください。 | 忘れて。 |  | 5月9日
 `);
+
+/** A passive replaces what it says is gone. */
+export const passives: readonly Course[] = coursesIn(String.raw`
+We use Redis for the cache. | Redis was replaced by Valkey. | use Redis | Valkey
+Our CI runs on Jenkins. | Jenkins has been replaced with Buildkite. | on Jenkins | Buildkite
+Our wiki is in Confluence. | Confluence was replaced by Outline last week. | in Confluence | Outline
+Nadia leads the data team. | Nadia was replaced by Femi. | Nadia leads | Femi
+We use Redis for the cache.;;We use Kafka for events. | Kafka was replaced by Redpanda. | use Kafka | use Redis;;Redpanda
+Wir nutzen Redis als Cache. | Redis wurde durch Valkey ersetzt. | nutzen Redis | Valkey
+Unsere Tickets liegen in Jira. | Jira ist durch Linear ersetzt worden. | in Jira | Linear
+Unser Chat läuft über Slack. | Slack wurde gegen Zulip getauscht. | über Slack | Zulip
+Nous utilisons Redis pour le cache. | Redis a été remplacé par Valkey. | utilisons Redis | Valkey
+Notre wiki est sur Confluence. | Confluence est remplacé par Outline. | sur Confluence | Outline
+Usamos Redis para la caché. | Redis fue reemplazado por Valkey. | Usamos Redis | Valkey
+Nuestro CI está en Jenkins. | Jenkins ha sido sustituido por Drone. | en Jenkins | Drone
+Usamos Redis para o cache. | O Redis foi substituído pelo Valkey. | Usamos Redis | Valkey
+Nosso wiki fica no Confluence. | O Confluence foi trocado pelo Outline. | no Confluence | Outline
+Мы используем Redis для кэша. | Redis заменён на Valkey. | используем Redis | Valkey
+Мы используем Jira для задач. | Jira была заменена на Linear. | используем Jira | Linear
+我们用Redis做缓存。 | Redis被Valkey取代了。 | 用Redis做 | Valkey
+我们用Jira管理任务。 | Jira已经被替换成Linear了。 | 用Jira管理 | Linear
+キャッシュにはRedisを使っています。 | RedisはValkeyに置き換えられました。 | Redisを使って | Valkey
+タスク管理にはJiraを使っています。 | JiraはLinearに置き換えられた。 | Jiraを使って | Linear
+`);
+
+/** A denial, a plan, a question, a place or an agent in it, or a fact that only mentions the thing: nothing is replaced. */
+export const unreplaced: readonly Course[] = coursesIn(String.raw`
+We use Redis for the cache. | Redis was not replaced by Valkey. |  | use Redis
+We use Redis for the cache. | Redis was never replaced by Valkey. |  | use Redis
+We use Redis for the cache. | In the client's project Redis was replaced by Valkey. |  | use Redis
+We use Redis for the cache. | Valkey was replaced by Redis. |  | use Redis
+We use Redis for the cache. | Was Redis replaced by Valkey? |  | use Redis
+We use Redis for the cache. | If Redis was replaced by Valkey, we would save money. |  | use Redis
+We use Redis for the cache. | Redis should be replaced by Valkey at some point. |  | use Redis
+We use Redis for the cache. | Redis will be replaced by Valkey next year. |  | use Redis
+We use Redis for the cache. | Redis was replaced in staging by Valkey. |  | use Redis
+We use Redis for the cache. | Redis was replaced by Valkey in staging. |  | use Redis
+We use Redis for the cache. | Redis was nearly replaced by Valkey. |  | use Redis
+We use Redis for the cache. | Redis was replaced by Valkey for the demo. |  | use Redis
+We use Redis for the cache. | The wiki says Redis was replaced by Valkey. |  | use Redis
+Nadia leads the data team. | Nadia was replaced by Anna on the guild. |  | Nadia leads
+My brother works at Redis. | Redis was replaced by Valkey. |  | brother
+We monitor Redis with Grafana. | Redis was replaced by Valkey. |  | Grafana
+Redis runs on port 6379. | Redis was replaced by Valkey. |  | 6379
+Wir nutzen Redis als Cache. | Redis wurde nicht durch Valkey ersetzt. |  | nutzen Redis
+Wir nutzen Redis als Cache. | Redis wird nächstes Jahr durch Valkey ersetzt. |  | nutzen Redis
+Wir nutzen Redis als Cache. | Redis wurde in der Testumgebung durch Valkey ersetzt. |  | nutzen Redis
+Wir nutzen Redis als Cache. | Redis wurde von Anna ersetzt. |  | nutzen Redis
+Wir nutzen Redis als Cache. | Redis wurde fast durch Valkey ersetzt. |  | nutzen Redis
+Wir nutzen Redis als Cache. | Valkey wurde durch Redis ersetzt. |  | nutzen Redis
+Wir nutzen Redis als Cache. | Redis soll durch Valkey ersetzt werden. |  | nutzen Redis
+Wir nutzen Redis als Cache. | Falls Redis durch Valkey ersetzt wurde, läuft alles. |  | nutzen Redis
+Nous utilisons Redis pour le cache. | Redis n'a pas été remplacé par Valkey. |  | utilisons Redis
+Nous utilisons Redis pour le cache. | Redis sera remplacé par Valkey. |  | utilisons Redis
+Nous utilisons Redis pour le cache. | Redis a été remplacé en recette par Valkey. |  | utilisons Redis
+Nous utilisons Redis pour le cache. | Redis a été remplacé par Valkey chez le client. |  | utilisons Redis
+Usamos Redis para la caché. | Redis no fue reemplazado por Valkey. |  | Usamos Redis
+Usamos Redis para la caché. | ¿Redis fue reemplazado por Valkey? |  | Usamos Redis
+Usamos Redis para la caché. | Redis fue reemplazado en pruebas por Valkey. |  | Usamos Redis
+Usamos Redis para o cache. | O Redis não foi substituído pelo Valkey. |  | Usamos Redis
+Usamos Redis para o cache. | O Redis foi substituído em homologação pelo Valkey. |  | Usamos Redis
+Usamos Redis para o cache. | O Redis será substituído pelo Valkey. |  | Usamos Redis
+Мы используем Redis для кэша. | Redis не был заменён на Valkey. |  | используем Redis
+Мы используем Redis для кэша. | Redis не заменён на Valkey. |  | используем Redis
+Мы используем Redis для кэша. | Redis был заменён на тестовом сервере. |  | используем Redis
+Мы используем Redis для кэша. | Redis будет заменён на Valkey. |  | используем Redis
+Мы используем Redis для кэша. | Redis был заменён Анной на выходных. |  | используем Redis
+Мы используем Redis для кэша. | Valkey заменён на Redis. |  | используем Redis
+我们用Redis做缓存。 | Redis没有被Valkey取代。 |  | 用Redis做
+我们用Redis做缓存。 | Valkey被Redis取代了。 |  | 用Redis做
+我们用Redis做缓存。 | Valkey是Redis的替代品。 |  | 用Redis做
+我们用Redis做缓存。 | 我们买了Redis服务器的替换件。 |  | 用Redis做
+我们用Redis做缓存。 | Redis将被Valkey取代。 |  | 用Redis做
+我们用Redis做缓存。 | Redis在测试环境被Valkey取代了。 |  | 用Redis做
+我们用Redis做缓存。 | Redis快被Valkey取代了。 |  | 用Redis做
+キャッシュにはRedisを使っています。 | RedisはValkeyに置き換えられていません。 |  | Redisを使って
+キャッシュにはRedisを使っています。 | ValkeyはRedisに置き換えられました。 |  | Redisを使って
+キャッシュにはRedisを使っています。 | RedisはValkeyに置き換えられる予定です。 |  | Redisを使って
+キャッシュにはRedisを使っています。 | 検証環境ではRedisはValkeyに置き換えられました。 |  | Redisを使って
+`);

@@ -1,5 +1,6 @@
 import { NO_MORE, OTHERS, TELLS_CHANGE } from "./language.ts";
 import { clausesIn, clausesOf, type Key, type Read, read, subjectIn } from "./meaning.ts";
+import { tellsSwapOf } from "./passives.ts";
 import {
   bare,
   GENERIC,
@@ -30,12 +31,16 @@ export type Relation =
 export function relationOf(newer: string, older: string): Relation {
   const [now, then] = [read(newer), read(older)];
   if (newer === older || isOfOthers(now, then)) return "apart";
+  if (tellsSwapOf(newer, older)) return "likely";
   if (namesOld(now, then) || reverses(now, then) || denies(now, then)) return "replaces";
   if (same(now.content, then.content))
     return now.tellsChange && now.negated !== then.negated ? "replaces" : "apart";
-  if (!sharesKey(now, then) && !partsOf(now).some((part) => sameButForValues(part, then)))
-    return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
+  if (!isOfOneThing(now, then)) return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
   return now.tellsChange || tellsOldValue(now, then) ? "replaces" : "conflicts";
+}
+
+function isOfOneThing(now: Read, then: Read): boolean {
+  return sharesKey(now, then) || partsOf(now).some((part) => sameButForValues(part, then));
 }
 
 /** The newer statement is about other people's things, and the older one does not mention them. */
@@ -77,6 +82,7 @@ const CLOSER = 0.15;
 /** Closeness of a newer statement, or of its best clause, to an older one. */
 function closeness(now: Read, then: Read): number {
   if (OF_WHAT_CAME_BEFORE.test(now.text)) return 0;
+  if (tellsSwapOf(now.text, then.text)) return 1;
   return Math.max(...partsOf(now).map((part) => closenessOf(part, then)));
 }
 

@@ -1,7 +1,7 @@
 import type { Message } from "../../core/message.ts";
 import { rulesIn } from "../../summarizers/extractive/statements.ts";
 import { type ForgetRequest, goesOnWith, readForgetRequest, readForgetRequests } from "./forgetting.ts";
-import { FORBIDS, LASTING, PERMITS, THAT } from "./language.ts";
+import { FORBIDS, KIN, LASTING, PERMITS, THAT } from "./language.ts";
 import { read } from "./meaning.ts";
 import { saidIn, sentencesOf, typedBefore } from "./own-words.ts";
 import { relationOf } from "./relation.ts";
@@ -101,13 +101,9 @@ const KINDS: readonly Kind[] = [
   ),
 ];
 
-/** Other people as the subject of a statement: not meant if the user speaks of their own data. */
-const OTHERS =
-  /^(?:my|our|meine?|unsere?|mon|ma|notre|mi|nuestr[oa]|(?:[oa] )?(?:meu|minha)|мо[йяё]|我的?|私の)\s?(?:\p{L}+\s)?(?:son|daughter|kids?|children|mother|father|mum|mom|dad|brother|sister|parents?|husband|wife|partner|boyfriend|girlfriend|ex(?:-\p{L}+)?|friend|boss|colleague|neighbou?r|landlord|client|customer|doctor|dentist|therapist|lawyer|solicitor|accountant|teacher|nephew|niece|nanny|babysitter|cleaner|coach|tutor|trainer|gran|grandma|grandpa|uncle|aunt|cousin|grandmother|grandfather|cat|dog|sohn|tochter|mutter|vater|bruder|schwester|mann|frau|freundin|freund|chefin|chef|fils|fille|mère|père|frère|sœur|mari|femme|hij[oa]|madre|padre|herman[oa]|jef[ea]|filh[oa]|mãe|pai|irmão|irmã|сын|дочь|мать|отец|брат|сестра|муж|жена)(?![\p{L}])/iu;
-
 /** The person a statement is about, if it is not the user. */
 function otherIn(text: string): string | undefined {
-  return OTHERS.exec(text)?.[0];
+  return KIN.exec(text)?.[0];
 }
 
 // Forget requests of the user, and which texts they match.
@@ -131,17 +127,22 @@ export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
       const before = sentences.slice(Math.max(0, index - 2), index);
       const order = goesOnWith(sentence, sentences[index - 1] ?? asked) ?? sentence;
       return readForgetRequests(order, before).map((request): ForgetWish => {
-        const { topic, points, isLoose, at } = request;
+        const { isLoose, at } = request;
         const said = [order === sentence ? sentence.slice(at) : sentence, ...(isLoose ? before : [])];
-        const wish = { ...request, from: message.id, said };
-        const isOfLast = topic === "" ? BARE.test(order) : THAT.test(topic);
-        return points.length > 0 || !isOfLast ? wish : { ...wish, topic: last, all: false, sure: true };
+        return { ...ofWhatWasSaid(request, order, last), from: message.id, said };
       });
     });
     asked = sentences.at(-1) ?? "";
     last = sentencesOf(typed).findLast((sentence) => readForgetRequest(sentence) === undefined) ?? last;
     return wishes.filter(({ topic }) => topicTerms(topic).size > 0);
   });
+}
+
+/** The request; one that names nothing is about the statement before it. */
+function ofWhatWasSaid(request: ForgetRequest, order: string, last: string): ForgetRequest {
+  const { topic, points } = request;
+  const isNamed = points.length > 0 || (topic === "" ? !BARE.test(order) : !THAT.test(topic));
+  return isNamed ? request : { ...request, topic: last, all: false, sure: true };
 }
 
 /** Asks to forget, and does not say what: the statement before it. */
