@@ -112,8 +112,8 @@ it(
   SLOW,
 );
 
-it.each(["passives", "unreplaced"] as const)(
-  "MEM-14 replaces what a sentence in the passive surely names: %s",
+it.each(["passives", "unreplaced", "parallels"] as const)(
+  "MEM-14 replaces what a sentence surely names, and nothing else: %s",
   async (kind) => {
     expect((await coursesOf(sixth[kind])).failed).toEqual([]);
   },

@@ -185,4 +185,73 @@ Usamos Redis para o cache. | O Redis será substituído pelo Valkey. |  | Usamos
 キャッシュにはRedisを使っています。 | ValkeyはRedisに置き換えられました。 |  | Redisを使って
 キャッシュにはRedisを使っています。 | RedisはValkeyに置き換えられる予定です。 |  | Redisを使って
 キャッシュにはRedisを使っています。 | 検証環境ではRedisはValkeyに置き換えられました。 |  | Redisを使って
+I work at Fernhill. | Fernhill was replaced by Northgate on the list. |  | work at Fernhill
+Our daughter is Nadia. | Nadia was replaced by Femi. |  | daughter is Nadia
+My dentist is Dr. Cole. | Dr. Cole was replaced by Dr. Ames in the series. |  | dentist
+Our client uses Redis. | Redis was replaced by Valkey. |  | client uses Redis
+Acme runs on Redis. | Redis was replaced by Valkey. |  | Acme
+We use Redis for the cache.;;We use Redis for the sessions. | Redis was replaced by Valkey. |  | cache;;sessions
+We use Redis Sentinel for failover. | Redis was replaced by Valkey. |  | Sentinel
+Our backup server is called heron. | The server was replaced by Otto. |  | heron
+We keep the tickets in Jira. | Maybe Jira was replaced by Linear. |  | Jira
+We keep the tickets in Jira. | Jira was almost replaced by Linear last year. |  | in Jira
+We keep the tickets in Jira. | Jira was replaced by Linear two years ago and then brought back. |  | in Jira
+We keep the tickets in Jira. | I dreamt that Jira was replaced by Linear. |  | in Jira
+We keep the tickets in Jira. | Is Jira replaced by Linear now? |  | in Jira
+We keep the tickets in Jira. | When Jira is replaced by Linear we move the boards. |  | in Jira
+We keep the tickets in Jira. | Jira is to be replaced by Linear. |  | in Jira
+We keep the tickets in Jira. | Jira is being replaced by Linear. |  | in Jira
+Wir nutzen Jira für Tickets. | Jira ist noch nicht durch Linear ersetzt. |  | Jira für
+Wir nutzen Jira für Tickets. | Jira wurde beim Kunden durch Linear ersetzt. |  | Jira für
+Wir nutzen Jira für Tickets. | Jira wurde durch Linear ersetzt, aber nur im Testteam. |  | Jira für
+Usamos Jira para as tarefas. | O Jira quase foi substituído pelo Linear. |  | Usamos Jira
+Usamos Jira para as tarefas. | O Jira deve ser substituído pelo Linear. |  | Usamos Jira
+Usamos Jira para las tareas. | Jira debería ser reemplazado por Linear. |  | Usamos Jira
+Мы используем Jira для задач. | Jira должна быть заменена на Linear. |  | используем Jira
+Мы используем Jira для задач. | Если Jira заменена на Linear, скажи мне. |  | используем Jira
+我们用Jira管理任务。 | Jira会被Linear取代吗？ |  | 用Jira
+我们用Jira管理任务。 | Jira应该被Linear取代。 |  | 用Jira
+我们用Jira管理任务。 | Jira还没被替换成Linear。 |  | 用Jira
+タスク管理にはJiraを使っています。 | JiraはLinearに置き換えられるべきです。 |  | Jiraを使って
+タスク管理にはJiraを使っています。 | JiraはまだLinearに置き換えられていない。 |  | Jiraを使って
+タスク管理にはJiraを使っています。 | もしJiraがLinearに置き換えられたら教えて。 |  | Jiraを使って
+`);
+
+/** One verb for two things: of the second only the fact with the same subject and a value of the same kind is replaced. */
+export const parallels: readonly Course[] = coursesIn(String.raw`
+Our database is MySQL.;;Our cache is Redis. | The db is now Postgres and the cache Valkey. | MySQL;;is Redis | Postgres;;Valkey
+The API port is 8080.;;The admin port is 9090. | The API port is now 8181 and the admin port 9191. | 8080;;9090 | 8181;;9191
+The standup is at 9:30.;;The retro is on Friday. | The standup is now at 10:15 and the retro on Thursday. | 9:30;;Friday | 10:15;;Thursday
+Unsere Datenbank ist MySQL.;;Unser Cache ist Redis. | Die Datenbank ist jetzt Postgres und der Cache Valkey. | MySQL;;ist Redis | Postgres;;Valkey
+Notre base est MySQL.;;Notre cache est Redis. | La base est maintenant Postgres et le cache Valkey. | MySQL;;est Redis | Postgres;;Valkey
+Nuestra base de datos es MySQL.;;Nuestra caché es Redis. | La base de datos ahora es Postgres y la caché Valkey. | MySQL;;es Redis | Postgres;;Valkey
+Nosso banco é MySQL.;;Nosso cache é Redis. | O banco agora é Postgres e o cache Valkey. | MySQL;;é Redis | Postgres;;Valkey
+我们的数据库是MySQL。;;我们的缓存是Redis。 | 数据库现在是Postgres，缓存是Valkey。 | MySQL;;Redis | Postgres;;Valkey
+Our database is MySQL.;;Our cache is Redis. | The db is now Postgres and the queue RabbitMQ. | MySQL | is Redis;;Postgres
+Our database is MySQL.;;Our cache is Redis. | The database is now Postgres and everybody is happy. | MySQL | is Redis;;Postgres
+Our database is MySQL.;;Our cache is Redis. | Their database is now Postgres and the cache Valkey. |  | is Redis
+Our database is MySQL.;;Our cache is Redis. | The db is now Postgres and the cache Valkey in staging. |  | is Redis
+The standup is at 9:30.;;The retro is on Friday. | The standup is now at 10:15 and the demo on Thursday. | 9:30 | 10:15;;retro is on Friday
+Our database is MySQL.;;Our cache is Redis. | Maybe the db is now Postgres and the cache Valkey. |  | MySQL;;is Redis
+Our database is MySQL.;;Our cache is Redis. | Is the db now Postgres and the cache Valkey? |  | MySQL;;is Redis
+Our database is MySQL.;;Our cache is Redis. | If the db is now Postgres and the cache Valkey, tell me. |  | MySQL;;is Redis
+Our database is MySQL.;;Our cache is Redis. | The db is not Postgres now and the cache not Valkey. |  | is Redis
+Our database is MySQL.;;Our cache key is Redis. | The db is now Postgres and the cache Valkey. |  | cache key
+Our database is MySQL.;;Our cache is in Berlin. | The db is now Postgres and the cache Valkey. | MySQL | in Berlin
+Our database is MySQL.;;Our cache is Redis. | The db is now Postgres and the cache Anna's. |  | is Redis
+Our database is MySQL.;;Our cache is Redis. | The db is now Postgres and the cache empty. |  | is Redis
+Unsere Datenbank ist MySQL.;;Unser Cache ist Redis. | Die Datenbank ist jetzt Postgres und der Cache leer. |  | ist Redis
+Unsere Datenbank ist MySQL.;;Unser Cache ist Redis. | Die Datenbank wird bald Postgres und der Cache Valkey. |  | ist Redis
+Notre base est MySQL.;;Notre cache est Redis. | La base est maintenant Postgres et la file RabbitMQ. |  | est Redis
+Our database is MySQL.;;Our cache is Redis. | The db is now Postgres and the old cache Valkey. |  | is Redis
+The API port is 8080.;;The admin port is 9090. | The API port is now 8181 and the admin team 12. |  | 9090
+我们的数据库是MySQL。;;我们的缓存是Redis。 | 测试环境的数据库现在是Postgres，缓存是Valkey。 |  | 缓存是Redis
+我们的数据库是MySQL。;;我们的缓存是Redis。 | 他们的数据库现在是Postgres，缓存是Valkey。 |  | 缓存是Redis
+我们的端口是8080。;;我们的队列是Kafka。 | 端口现在是9090，队列是Pulsar。 | 8080;;Kafka | 9090;;Pulsar
+Our linter is Eslint.;;Our bundler is Webpack. | Our linter is now Biome and our bundler Vite. | Eslint;;Webpack | Biome;;Vite
+Our linter is Eslint.;;Our bundler is Webpack. | Our linter is now Biome and our mascot Vite. | Eslint | Webpack
+Our linter is Eslint.;;Our bundler is Webpack. | Our linter was now and then Biome and the bundler Vite. |  | Webpack
+Our linter is Eslint.;;Our bundler is not Webpack. | Our linter is now Biome and the bundler Vite. | Eslint | not Webpack
+The standup is at 9:30.;;The retro is in Berlin. | The standup is now at 10:15 and the retro on Thursday. | 9:30 | Berlin
+Unser Port ist 8080.;;Unser Team ist in Köln. | Unser Port ist jetzt 9090 und das Team Blau. | 8080 | Köln
 `);
