@@ -76,7 +76,7 @@ const ORDERS: readonly (readonly [OrderKind, RegExp])[] = Object.entries({
     `(?:забудь(?:те)?|забыть)${END}`,
     `(?:dimentica|scorda(?:ti)?)(?: di)?${END}`,
     "(?:忘记|忘掉|忘了)",
-    `(?:scratch|strike) (?:that|what i (?:just )?said)(?= (?:about|on|regarding)${END})${END}`,
+    `(?:scratch|strike) (?:that|what i (?:just )?said)(?= (?:about|on|regarding) [^,;:.]+(?:, please)?[.!]*$)`,
     "忘れて(?:ください|くれ|ほしい)?(?=[。.!！]*$)",
     `(?:ich (?:will|möchte) nicht(?: mehr)?,? dass du|(?:du )?(?:musst|brauchst|sollst)(?: du)?) (?:dir )?(?<object>.*?)(?:^| )?(?:nicht(?: mehr| länger)?)?(?: zu)? ?(?:merken|wissen|behalten|speichern|erinnern|erwähnen|weißt|behältst|merkst|speicherst|erwähnst|kennst|(?:gespeichert|gemerkt) hast)${END}`,
     `merke? dir (?<object>.+?) nicht (?:mehr|länger)${END}`,
