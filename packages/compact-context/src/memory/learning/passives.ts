@@ -11,14 +11,14 @@ const NAME = `${WORD}(?: (?=[\\p{Lu}\\d])${WORD}){0,2}`;
 const UNSPACED_NAME = "[A-Za-z\\d][A-Za-z\\d .+#_-]*";
 
 const SENTENCES: readonly RegExp[] = [
-  "(?:(?:The|the|Our|our) )?(OLD) (?:was|were|has been|have been|got|is now) (?:now |just |finally |recently )?(?:(?:replaced|superseded) (?:by|with)|swapped(?: out)? for) (?:the )?(NEW)(?: now| today| yesterday| recently| last (?:week|month|year)| this (?:week|month))?",
+  "(?:(?:The|the|Our|our) )?(OLD) (?:was|were|has been|have been|got|is now) (?:now |just |finally |recently )?(?:(?:replaced|superseded) (?:by|with)|swapped(?: out)? for) (?:the )?(NEW)(?: now| today| yesterday| recently| last (?:week|month|year)| this (?:week|month))?(?: for (?:the )?(?<purpose>WORD))?(?:, (?:hooray|finally|btw|fyi))?",
   "(?:(?:Der|Die|Das|Unser|Unsere) )?(OLD) (?:wurden?|ist|sind) (?:jetzt |gestern |inzwischen |endlich |letzte Woche )?(?:durch|gegen) (?:(?:den|die|das) )?(NEW) (?:ersetzt|abgelöst|(?:aus|ein)?getauscht)(?: worden)?",
   "(?:L[ea]s? |Notre )?(OLD) (?:a été|ont été|est maintenant|est) (?:remplacée?s? par|échangée?s? contre) (?:l[ea] )?(NEW)(?: hier| la semaine dernière)?",
   "(?:El |La |Nuestr[oa] )?(OLD) (?:fue|fueron|ha sido|han sido) (?:reemplazad|sustituid)[oa]s? por (?:el |la )?(NEW)(?: ayer| la semana pasada)?",
   "(?:[OA] |Noss[oa] )?(OLD) (?:foi|foram) (?:(?:substituíd|trocad)[oa]s? (?:por|pel[oa]))(?: [oa])? (NEW)(?: ontem| na semana passada)?",
   "(OLD) (?:(?:был[аои]?|уже) )?замен[её]н[аоы]? на (NEW)",
 ]
-  .map((form) => form.replace("OLD", NAME).replace("NEW", NAME))
+  .map((form) => form.replace("OLD", NAME).replace("NEW", NAME).replace("WORD", WORD))
   .concat(
     "(OLD)(?:已经?|昨天|上周|最近)*被\\s?(NEW)\\s?(?:取代|替代|代替)了?",
     "(OLD)(?:已经?|昨天|上周|最近)*被(?:替换|换)(?:成|为)了?\\s?(NEW?)\\s?了?",
@@ -55,8 +55,11 @@ const NOT_OURS =
 /** A statement tells that a thing which the older one says is in use, or who does something, was replaced. */
 export function tellsSwapOf(newer: string, older: string): boolean {
   const plain = newer.replace(LEAD, "");
-  const [, old = "", name = ""] = SENTENCES.map((form) => form.exec(plain)).find((found) => found) ?? [];
+  const found = SENTENCES.map((form) => form.exec(plain)).find((match) => match);
+  const [, old = "", name = ""] = found ?? [];
   if (!/[\p{Lu}\d]/u.test(old) || older.includes(name)) return false;
+  // For one purpose only.
+  if (!older.includes(found?.groups?.purpose ?? "")) return false;
   if ([NOT_OURS, OTHERS, KIN].some((other) => other.test(older))) return false;
   const thing = old.trim().replace(/[.+]/g, "\\$&");
   return leads(thing).test(older) || (OURS.test(older) && uses(thing).test(older));
