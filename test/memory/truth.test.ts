@@ -22,6 +22,7 @@ import {
   keepingOf,
   nothingOf,
   pairsOf,
+  questionsOf,
   secretsOf,
 } from "./truth.ts";
 
@@ -106,8 +107,16 @@ it(
 it(
   "MEM-14 forgets a thing, and no other that shares a word with it",
   async () => {
-    expect((await coursesOf(sixth.forgotten, { anywhere: true })).failed).toEqual([]);
+    expect((await coursesOf([...sixth.forgotten, ...sixth.behind], { anywhere: true })).failed).toEqual([]);
     expect((await coursesOf(sixth.takenBack, { anywhere: true, inOneSession: true })).failed).toEqual([]);
+  },
+  SLOW,
+);
+
+it(
+  "MEM-10 answers who the user is",
+  async () => {
+    expect((await questionsOf(sixth.questions)).failed).toEqual([]);
   },
   SLOW,
 );

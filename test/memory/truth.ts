@@ -178,6 +178,14 @@ export const coursesOf = (
       : `${said.join(" + ")} / ${then} || ${wrong.join()} || ${items.join(" ;; ")}`;
   });
 
+export const questionsOf = (cases: readonly Course[]): Promise<Tally> =>
+  tally(cases, async ([said, question, [answer]], channel) => {
+    await channel.session(said.reduce((talked, text) => talked.user(text).reply(done), talk("a")));
+    const [first] = (await channel.recall(question)).split("\n").filter((line) => line.startsWith("- "));
+    const isRight = answer === undefined ? first === undefined : answer.test(first ?? "");
+    return isRight ? undefined : `${said.join(" + ")} / ${question} || ${first}`;
+  });
+
 /** A learned fact survives an order to remove something else. */
 export const keepingOf = (cases: readonly Forgetting[]): Promise<Tally> =>
   tally(cases, async ([language, said, order, stays], channel) => {

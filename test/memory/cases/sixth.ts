@@ -129,6 +129,7 @@ Nosso wiki fica no Confluence. | O Confluence foi trocado pelo Outline. | no Con
 我们用Jira管理任务。 | Jira已经被替换成Linear了。 | 用Jira管理 | Linear
 キャッシュにはRedisを使っています。 | RedisはValkeyに置き換えられました。 | Redisを使って | Valkey
 タスク管理にはJiraを使っています。 | JiraはLinearに置き換えられた。 | Jiraを使って | Linear
+We use Jenkins for CI. | Jenkins has been replaced by Buildkite for CI, hooray | use Jenkins | Buildkite
 `);
 
 /** A denial, a plan, a question, a place or an agent in it, or a fact that only mentions the thing: nothing is replaced. */
@@ -215,6 +216,7 @@ Usamos Jira para las tareas. | Jira debería ser reemplazado por Linear. |  | Us
 タスク管理にはJiraを使っています。 | JiraはLinearに置き換えられるべきです。 |  | Jiraを使って
 タスク管理にはJiraを使っています。 | JiraはまだLinearに置き換えられていない。 |  | Jiraを使って
 タスク管理にはJiraを使っています。 | もしJiraがLinearに置き換えられたら教えて。 |  | Jiraを使って
+We use Jenkins for CI. | Jenkins has been replaced by Buildkite for releases. |  | use Jenkins
 `);
 
 /** One verb for two things: of the second only the fact with the same subject and a value of the same kind is replaced. */
@@ -254,4 +256,38 @@ Our linter is Eslint.;;Our bundler is Webpack. | Our linter was now and then Bio
 Our linter is Eslint.;;Our bundler is not Webpack. | Our linter is now Biome and the bundler Vite. | Eslint | not Webpack
 The standup is at 9:30.;;The retro is in Berlin. | The standup is now at 10:15 and the retro on Thursday. | 9:30 | Berlin
 Unser Port ist 8080.;;Unser Team ist in Köln. | Unser Port ist jetzt 9090 und das Team Blau. | 8080 | Köln
+`);
+
+/** A reason behind a request to forget is not kept; a fact behind it is, whatever its words. */
+export const behind: readonly Course[] = coursesIn(String.raw`
+My salary is 54,000. | Forget my salary. It's nobody's business. | 54,000;;business
+My salary is 54,000. | Forget my salary. My private email is ines@mail.example. | 54,000 | ines@mail
+My salary is 54,000. | Forget my salary. Our private repo is hosted on Gitea. | 54,000 | Gitea
+Mein Gehalt ist 61.000 Euro. | Vergiss mein Gehalt. Das geht niemanden etwas an. | 61\.000;;niemanden | 
+Mon salaire est de 2900 euros. | Oublie mon salaire. Ça ne regarde personne. | 2900;;regarde | 
+Моя зарплата 90000 рублей. | Забудь мою зарплату. Это никого не касается. | 90000;;касается | 
+My salary is 54,000. | Forget my salary. This private note is for you: our linter is Biome. | 54,000 | 
+私の給料は40万円です。 | 私の給料は忘れて。プライベートなことです。 | 40万 | 
+我的工资是两万。 | 忘掉我的工资。这是隐私。 | 两万;;隐私 | 
+Mi sueldo es de 2.100 euros. | Olvida mi sueldo. No le importa a nadie. | 2\.100;;importa | 
+My salary is 54,000. | Forget my salary. It's private property where we park, and our lot is 7. | 54,000 | lot is 7
+Mein Gehalt ist 61.000 Euro. | Vergiss mein Gehalt. Unser privates Repo liegt auf Gitea. | 61\.000 | Gitea
+`);
+
+/** Statements, a question, and what the first recalled line says; without it nothing may be recalled. */
+export const questions: readonly Course[] = coursesIn(String.raw`
+My name is Ines and I'm a nurse.;;We deploy on Tuesdays. | Who am I? | Ines
+I'm Ines, a nurse from Porto.;;We deploy on Tuesdays. | who am i | Ines
+Ich heiße Ines.;;Wir deployen dienstags. | Wer bin ich? | Ines
+Je m'appelle Ines.;;Nous déployons le mardi. | Qui suis-je ? | Ines
+Me llamo Ines.;;Desplegamos los martes. | ¿Quién soy? | Ines
+Meu nome é Ines.;;Usamos o Docker no projeto. | Quem sou eu? | Ines
+Меня зовут Инес.;;Наш порт 5432. | Кто я? | Инес
+我叫小林。;;我们用Docker部署。 | 我是谁？ | 小林
+私の名前は由紀です。;;私たちはDockerを使っています。 | 私は誰ですか？ | 由紀
+My name is Ines and I'm a nurse. | Who am I talking to? | 
+My name is Ines. | Who is on call today? | 
+We deploy on Tuesdays. | Who am I? | 
+My cat's name is Biscuit. | Who am I? | 
+I'm planning to quit my job at Fernhill. | Who am I? | 
 `);
