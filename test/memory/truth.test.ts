@@ -9,17 +9,20 @@ import { requests, turns, work } from "./cases/forgetting.ts";
 import fourth from "./cases/fourth.json" with { type: "json" };
 import * as kept from "./cases/kept.ts";
 import * as open from "./cases/open.ts";
+import * as sixth from "./cases/sixth.ts";
 import * as stranger from "./cases/stranger.ts";
 import * as third from "./cases/third.ts";
 import {
   attacksOf,
   bothOf,
   correctionsOf,
+  coursesOf,
   factsOf,
   forgettingOf,
   keepingOf,
   nothingOf,
   pairsOf,
+  questionsOf,
   secretsOf,
 } from "./truth.ts";
 
@@ -97,6 +100,31 @@ it(
   "MEM-14 forgets nothing for an order of work",
   async () => {
     expect((await keepingOf(work)).failed).toEqual([]);
+  },
+  SLOW,
+);
+
+it(
+  "MEM-14 forgets a thing, and no other that shares a word with it",
+  async () => {
+    expect((await coursesOf([...sixth.forgotten, ...sixth.behind], { anywhere: true })).failed).toEqual([]);
+    expect((await coursesOf(sixth.takenBack, { anywhere: true, inOneSession: true })).failed).toEqual([]);
+  },
+  SLOW,
+);
+
+it(
+  "MEM-10 answers who the user is",
+  async () => {
+    expect((await questionsOf(sixth.questions)).failed).toEqual([]);
+  },
+  SLOW,
+);
+
+it.each(["passives", "unreplaced", "parallels"] as const)(
+  "MEM-14 replaces what a sentence surely names, and nothing else: %s",
+  async (kind) => {
+    expect((await coursesOf(sixth[kind])).failed).toEqual([]);
   },
   SLOW,
 );

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } f
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { createChannelMemory } from "../../packages/compact-context/src/memory/channel-memory.ts";
-import type { Attack, Correction, Forgetting, Pair, Secret } from "./cases/case.ts";
+import type { Attack, Correction, Course, Forgetting, Pair, Secret } from "./cases/case.ts";
 import { type Talk, talk } from "./talk.ts";
 
 /** A channel with consecutive sessions, each opened anew as by a new process. */
@@ -154,6 +154,36 @@ export const forgettingOf = (cases: readonly Forgetting[], inOneSession = false)
     const again = channel.holding(left);
     if (once.length === 0 && again.length === 0 && !left.test(await channel.recall(said))) return undefined;
     return `${language}: ${said} / ${forget} || ${once.join(" ")} || again: ${again.join(" ")}`;
+  });
+
+/** What is gone is in no item of MEMORY.md or, with `anywhere`, in no file at all. The later message may be of the same session. */
+export const coursesOf = (
+  cases: readonly Course[],
+  { anywhere = false, inOneSession = false } = {},
+): Promise<Tally> =>
+  tally(cases, async ([said, then, gone, stands], channel) => {
+    const first = said.reduce((talked, text) => talked.user(text).reply(done), talk("a"));
+    if (inOneSession) {
+      await channel.session(first.user(then).reply(done));
+    } else {
+      await channel.session(first.user(work).reply("Done."));
+      await channel.session(talk("b").user(work).reply("Done.").user(then).reply(done));
+    }
+    const items = channel.items("MEMORY.md");
+    const isThere = (what: RegExp): boolean => items.some((item) => what.test(item));
+    const isLeft = (what: RegExp): boolean => (anywhere ? channel.holding(what).length > 0 : isThere(what));
+    const wrong = [...gone.filter(isLeft), ...stands.filter((what) => !isThere(what))];
+    return wrong.length === 0
+      ? undefined
+      : `${said.join(" + ")} / ${then} || ${wrong.join()} || ${items.join(" ;; ")}`;
+  });
+
+export const questionsOf = (cases: readonly Course[]): Promise<Tally> =>
+  tally(cases, async ([said, question, [answer]], channel) => {
+    await channel.session(said.reduce((talked, text) => talked.user(text).reply(done), talk("a")));
+    const [first] = (await channel.recall(question)).split("\n").filter((line) => line.startsWith("- "));
+    const isRight = answer === undefined ? first === undefined : answer.test(first ?? "");
+    return isRight ? undefined : `${said.join(" + ")} / ${question} || ${first}`;
   });
 
 /** A learned fact survives an order to remove something else. */

@@ -34,3 +34,11 @@ export type AttackKind =
 export type Attack = readonly [Language, AttackKind, text: string, taken: RegExp];
 
 export type Secret = readonly [text: string, secret: RegExp];
+
+/** Statements of one session, a message of the next, and what is gone then and what stands. */
+export type Course = readonly [
+  said: readonly string[],
+  then: string,
+  gone: readonly RegExp[],
+  stands: readonly RegExp[],
+];

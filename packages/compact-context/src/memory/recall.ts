@@ -251,7 +251,7 @@ async function indexed(request: RecallRequest, retired: readonly Superseded[]): 
 }
 
 /**
- * The lines of the day the query asks about; else the best word matches with their coverage. Of a day without
+ * Who the user is, or the lines of the day, if the query asks for it; else the best word matches with their coverage. Of a day without
  * lines the history of other days says nothing.
  */
 function lookedAt(
@@ -259,6 +259,8 @@ function lookedAt(
   { query, maxCandidates = DEFAULTS.maxCandidates, now = Date.now() }: RecallRequest,
 ): readonly LookedAt[] {
   const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
+  const ofUser = WHO_AM_I.test(query) ? candidates.filter(tellsUser).slice(-maxCandidates) : [];
+  if (ofUser.length > 0) return ofUser.map((candidate) => ({ candidate, score: 1, coverage: 1 }));
   const ofDay = linesOfDay(query, candidates, now)?.slice(0, maxCandidates);
   if (ofDay !== undefined && ofDay.length > 0)
     return ofDay.map((candidate, place) => ({ candidate, score: 1 / (1 + place), coverage: 1 }));
@@ -271,6 +273,17 @@ function lookedAt(
     );
     return [{ candidate, score, coverage }];
   });
+}
+
+const WHO_AM_I =
+  /^\s*¿?(?:who am i|wer bin ich|qui suis-je|quién soy(?: yo)?|quem (?:sou eu|eu sou)|кто я(?: такой| такая)?|我是谁|私は誰(?:ですか)?|what(?:['’]s| is) my name)[\s?？.!。]*$/iu;
+/** A name, and what somebody is. */
+const OF_USER =
+  /^(?:[-*]\s+)?(?:(?:[Mm]y name|[Mm]ein Name|[Mm]on nom|[Mm]i nombre|(?:[Oo] )?[Mm]eu nome)(?![\p{L}])|(?:I am|I['’]m|[Ii]ch bin|[Jj]e suis|[Ss]oy|(?:[Ee]u )?[Ss]ou) (?:\p{Lu}|an? )|(?:[Ii]ch heiße|[Jj]e m['’]appelle|[Mm]e llamo|(?:[Ee]u )?[Mm]e chamo|[Cc]hamo-me|[Мм]еня зовут|[Cc]all me) |我叫|我的名字|私の名前)/u;
+
+/** A statement of the memory about who the user is. */
+function tellsUser({ source, content }: MemoryCandidate): boolean {
+  return (source === "channel-memory" || source === "workspace-memory") && OF_USER.test(content);
 }
 
 /** The items with enough coverage; only the best one if no coverage is sure. */

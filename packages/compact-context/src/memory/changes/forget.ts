@@ -98,8 +98,8 @@ function bounded(file: string): string {
 /** Share of a forgotten statement's fingerprints from which a text repeats it. */
 const TRACED_AGAIN = 0.75;
 
-/** True for texts about what is forgotten. */
-export type IsForgotten = (text: string) => boolean;
+/** True for texts about what is forgotten. An item is a statement of its own: it has to say all of it. */
+export type IsForgotten = (text: string, isItem?: boolean) => boolean;
 
 /** A test for texts that repeat something forgotten, by the list alone. */
 export function isForgottenBy(file: string): IsForgotten {
@@ -151,11 +151,11 @@ export function forgottenBy(statements: readonly string[], topics: readonly stri
     .flatMap((text) => [topicTerms(text), topicTerms(text.replace(/[^\p{L}\p{N}]+/gu, " "))])
     .filter(({ size }) => size > 0);
   const named = topics.map(topicTerms).filter(({ size }) => size > 0);
-  return (text) => {
+  return (text, isItem) => {
     const terms = topicTerms(text);
     return (
       named.some((topic) => shareIn(topic, terms) === 1) ||
-      told.some((statement) => shareIn(statement, terms) >= (statement.size < 3 ? 1 : TOLD_AGAIN))
+      told.some((statement) => shareIn(statement, terms) >= (statement.size < 3 || isItem ? 1 : TOLD_AGAIN))
     );
   };
 }
@@ -176,7 +176,8 @@ export async function scrubChannel(
   const counts = new Map<string, number>([["MEMORY.md", items]]);
   const scrubbed = CHANGED_FILES.map((file) => {
     const text = texts[file];
-    const { lines, pieces } = scrubLines((text ?? "").split("\n"), isForgotten);
+    const isAbout: IsForgotten = (line) => isForgotten(line, file === "MEMORY.md");
+    const { lines, pieces } = scrubLines((text ?? "").split("\n"), isAbout);
     counts.set(file, (counts.get(file) ?? 0) + pieces);
     return [file, pieces > 0 ? lines.join("\n") : text];
   });

@@ -19,6 +19,7 @@ import {
 } from "./document.ts";
 import {
   forgottenBy,
+  type IsForgotten,
   isForgottenBy,
   retiredAs,
   type Superseded,
@@ -155,8 +156,8 @@ async function applyAll(
   const written = done.flatMap(({ operation }) =>
     "text" in operation ? [operation.text.toLowerCase()] : [],
   );
-  const isForgotten = (text: string): boolean =>
-    isAbout(text) && !written.some((one) => text.toLowerCase().includes(one));
+  const isForgotten: IsForgotten = (text, isItem) =>
+    isAbout(text, isItem) && !written.some((one) => text.toLowerCase().includes(one));
   const items = forgetting.filter(({ target }) => target !== undefined).length;
   const { texts, forgotten } =
     forgetting.length === 0

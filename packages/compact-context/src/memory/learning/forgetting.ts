@@ -76,6 +76,8 @@ const ORDERS: readonly (readonly [OrderKind, RegExp])[] = Object.entries({
     `(?:забудь(?:те)?|забыть)${END}`,
     `(?:dimentica|scorda(?:ti)?)(?: di)?${END}`,
     "(?:忘记|忘掉|忘了)",
+    `(?:scratch|strike) (?:that|what i (?:just )?said)(?= (?:about|on|regarding) [^,;:.]+(?:, please)?[.!]*$)`,
+    "忘れて(?:ください|くれ|ほしい)?(?=[。.!！]*$)",
     `(?:ich (?:will|möchte) nicht(?: mehr)?,? dass du|(?:du )?(?:musst|brauchst|sollst)(?: du)?) (?:dir )?(?<object>.*?)(?:^| )?(?:nicht(?: mehr| länger)?)?(?: zu)? ?(?:merken|wissen|behalten|speichern|erinnern|erwähnen|weißt|behältst|merkst|speicherst|erwähnst|kennst|(?:gespeichert|gemerkt) hast)${END}`,
     `merke? dir (?<object>.+?) nicht (?:mehr|länger)${END}`,
     `(?:je ne veux (?:pas|plus) que tu|tu n['’]as (?:pas|plus) besoin de|(?:il n['’]est )?(?:pas|plus) besoin de|arrête de|ne) (?:te |t['’])?(?:souviennes?|souvenir|rappelles?|rappeler|reti(?:ens|ennes)|retenir|mémorises?|saches|savoir|connaisses|gardes|garder)(?: (?:pas|plus))?(?: de)?${END}`,
@@ -226,7 +228,7 @@ const MEMORY = new RegExp(
     `(?<![\\p{L}])(?:from|out of|off) (?:the )?(?:long-term )?(?:memory|memories)(?=$|[.,;!?)]| (?:please|pls|plz|now|again|for|because|since|as|and|about|any|that|it|i|we|thx|thanks|too|of|on)${END})`,
     `(?<![\\p{L}])(?:aus dem |im |de la |en la |dans la |da |na |из |в |dalla )(?:gedächtnis|mémoire|memoria|memória|памят[иь])${END}`,
     `(?<![\\p{L}])(?:(?:from|off) the record|on (?:file|record)|in mind)${END}`,
-    `(?<![\\p{L}])(?:from )?(?:what(?:ever)?|everything|anything|all)(?: that)? (?:you|u)(?:['’]ve| have)? (?:got|know|knew|keep|kept|have|remember|stored?|saved?|noted|hold)${END}`,
+    `(?<![\\p{L}])(?:from )?(?:what(?:ever)?|everything|anything|all)(?: that)? (?:you|u)(?:['’]ve| have)? (?:got|know|knew|keep|kept|have|remember|stored?|saved?|noted|hold)(?: (?:about|on) me)?${END}`,
     `(?<![\\p{L}])(?:you|u)(?:['’]ve| have)? (?:stored|saved|noted|remembered|kept|memori[sz]ed)(?: (?:about|on|for) me)?${END}`,
     `(?<![\\p{L}])(?:what|that|anything|everything|all)(?: that)? i(?:['’]ve| have)? (?:just )?(?:said|told(?: you)?|mentioned|shared)${END}(?! in (?:the|that|this|my|our) )`,
     `(?<![\\p{L}])i(?:['’]ve| have)? told you(?= (?:about )?(?:my|our)${END})`,
@@ -248,7 +250,7 @@ const NOTED_OF = new RegExp(
   "iu",
 );
 const NOTED_AS = new RegExp(
-  `(?:^|\\s)${NOTED_WORD}$|的?(?:信息|事情?|资料|一切|所有)都?$|の?(?:情報|データ)$|に(?:ついて|関して).{0,9}$`,
+  `(?:^|\\s)(?!notes)${NOTED_WORD}$|的?(?:信息|事情?|资料|一切|所有)都?$|の?(?:情報|データ)$|に(?:ついて|関して).{0,9}$`,
   "iu",
 );
 const RULE =
@@ -297,10 +299,10 @@ const ALL = new RegExp(
 const AROUND =
   /^(?:[\s,:;，、]+|(?:please|(?:every|any) (?:single )?(?:trace|mention|bit) of|to do with|relat(?:ed|ing) to|re|i['’]m|bitte|s['’]il te plaît|por favor|пожалуйста|everything|anything|all|alles|tout|todo|tudo|nada|rien|всё|все|tutto|what|whatever|that|where|who|how|which|i|you|u|know|keep|have|told|said|mentioned|shared|about|of|regarding|concerning|on|was|wo|où|dónde|onde|где|ich|dir|dass|über|von|ce que|ce qui|que|qu['’]|je|t['’]ai dit|j['’]ai dit|tu sais|sur|concerne|concernant|lo que|te|dije|conté|sabes|sobre|o que|eu|falei|disse|contei|sabe|о|об|про|что|я|ты|тебе|говорил[аи]?|сказал[аи]?|знаешь|di|che|su)(?![\p{L}])|关于|有关)+/iu;
 const TAIL =
-  /(?:[\s,]+(?:please|pls|plz|thanks|thank you|thx|any ?(?:more|longer|where)|ever|again|now|too|auch|aussi|también|também|тоже|out|away|as well|for good|completely|(?:erzählt|gesagt) habe|weißt|bitte|wieder|mal|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|(?:吧|了)(?=[\s.!。！]*$)|[\s.!?。！？]+)+$/iu;
+  /(?:[\s,]+(?:(?:i|we) (?:go|belong) to|please|pls|plz|thanks|thank you|thx|any ?(?:more|longer|where)|ever|again|now|too|auch|aussi|también|também|тоже|out|away|as well|for good|completely|(?:erzählt|gesagt) habe|weißt|bitte|wieder|mal|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|(?:吧|了)(?=[\s.!。！]*$)|[\s.!?。！？]+)+$/iu;
 /** Text after a request: a reason, a replacement or a further request. */
 const BESIDES =
-  /(?:[,;]\s+(?!(?:that|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:everywhere|wherever|because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|\s(?:and|und|et|y|e|и)\s(?=(?:please|never|don['’]?t|do not|stop|forget|delete|nie|nicht|ne|no|não|nunca|больше|не|никогда|забудь|удали|сотри|remove|erase|lösch|efface|borra|apag\p{L}*)(?![\p{L}]))|(?<=^(?:it|that|this|them|her|him)) (?:and|then|or|so|but)\s|[，。]).*$/isu;
+  /(?:[,;]\s+(?!(?:that(?!\s\p{L}+['’]s\s)|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:everywhere|wherever|because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|\s(?:and|und|et|y|e|и)\s(?=(?:please|never|don['’]?t|do not|stop|forget|delete|nie|nicht|ne|no|não|nunca|больше|не|никогда|забудь|удали|сотри|remove|erase|lösch|efface|borra|apag\p{L}*)(?![\p{L}]))|(?<=^(?:it|that|this|them|her|him)) (?:and|then|or|so|but)\s|[，。]).*$/isu;
 
 /** The requests of a sentence, one for each thing it names. `before`: the two sentences before it. */
 export function readForgetRequests(

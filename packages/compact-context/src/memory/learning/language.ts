@@ -177,6 +177,10 @@ export const UNCHANGED: RegExp = new RegExp(
 export const OTHERS: RegExp =
   /^(?:(?:my|our) (?:\p{L}+ )?(?:brother|sister|cousin|friend|neighbou?r|wife|husband|partner|mother|father|uncle|aunt|client|customer|competitor|rival|supplier)(?:s?['’]s?)?(?: \p{L}+)?|(?:a|the) (?:friend|client|customer|competitor|rival|supplier|neighbou?r(?:ing \p{L}+)?|other \p{L}+)s?(?:['’]s?(?: \p{L}+)?)?|(?:die|das|der) \p{L}+ (?:mein|unser|sein|ihr)e[srm] \p{L}+|(?:das|die|der) (?:ander|benachbart)\p{L}+ \p{L}+|(?:das|die|der) \p{L}+ nebenan|l['’]\p{L}+ (?:voisine?|d['’]à côté)|l['’]autre \p{L}+|(?:el|la) otr[oa] \p{L}+|[ao] outr[oa] \p{L}+|соседн\p{L}+ \p{L}+|друг\p{L}+ \p{L}+)(?=\s)/iu;
 
+/** A person of the speaker's as the subject of a statement: not meant if the user speaks of their own data. */
+export const KIN: RegExp =
+  /^(?:my|our|meine?|unsere?|mon|ma|notre|mi|nuestr[oa]|(?:[oa] )?(?:meu|minha)|мо[йяё]|我的?|私の)\s?(?:\p{L}+\s)?(?:son|daughter|kids?|children|mother|father|mum|mom|dad|brother|sister|parents?|husband|wife|partner|boyfriend|girlfriend|ex(?:-\p{L}+)?|friend|boss|colleague|neighbou?r|landlord|client|customer|doctor|dentist|therapist|lawyer|solicitor|accountant|teacher|nephew|niece|nanny|babysitter|cleaner|coach|tutor|trainer|gran|grandma|grandpa|uncle|aunt|cousin|grandmother|grandfather|cat|dog|sohn|tochter|mutter|vater|bruder|schwester|mann|frau|freundin|freund|chefin|chef|fils|fille|mère|père|frère|sœur|mari|femme|hij[oa]|madre|padre|herman[oa]|jef[ea]|filh[oa]|mãe|pai|irmão|irmã|сын|дочь|мать|отец|брат|сестра|муж|жена)(?![\p{L}])/iu;
+
 export const WEAK_CHANGE: RegExp = rule(
   word(
     FROM_NOW_ON,
@@ -294,4 +298,4 @@ export const LABEL: RegExp =
 
 /** Refers to what was just said. */
 export const THAT: RegExp =
-  /^(?:(?:that|this|it|what i (?:just )?said)|was ich (?:gerade |eben |dir )*(?:gesagt|erzählt) habe|ce que je (?:viens de (?:te )?dire|t['’]ai dit)|lo que (?:(?:te )?(?:acabo de decir(?:te)?|dije|he dicho))|o que (?:eu )?(?:(?:te )?(?:acabei de (?:te )?dizer|disse|falei))|(?:то,? )?что я (?:только что |тебе )*сказал\p{L}?|我刚才?说的话?|今(?:言った|話した)(?:こと)?|das|dies|es|ça|cela|ceci|eso|esto|isso|isto|это|这个|这件事|这些|それ|これ|このこと|今の)(?:\s+(?:again|wieder|bitte|please|from (?:your |the )?memory|aus deinem gedächtnis|de ta mémoire|de tu memoria|da (?:tua |sua )?memória))*[.!。！]*$/iu;
+  /^(?:(?:that|this|it|what i (?:just )?said)|was ich (?:gerade |eben |dir )*(?:gesagt|erzählt) habe|ce que je (?:viens de (?:te )?dire|t['’]ai dit)|lo que (?:(?:te )?(?:acabo de decir(?:te)?|dije|he dicho))|o que (?:eu )?(?:(?:te )?(?:acabei de (?:te )?dizer|disse|falei))|(?:то,? )?что я (?:только что |тебе )*сказал\p{L}?|我?刚才?说的话?|今(?:言った|話した)(?:こと)?|das|dies|es|ça|cela|ceci|eso|esto|isso|isto|это|этом|它|这个|这件事|这些|それ|これ|このこと|今の)(?:\s+(?:again|wieder|bitte|please|from (?:your |the )?memory|aus deinem gedächtnis|de ta mémoire|de tu memoria|da (?:tua |sua )?memória))*[.!。！]*$/iu;

@@ -9,6 +9,7 @@ import {
   UNCHANGED,
   WEAK_CHANGE,
 } from "./language.ts";
+import { PASSIVE } from "./passives.ts";
 import { list, NONE, topicTerms } from "./terms.ts";
 
 type VerbClass = "be" | "name" | "use" | "live" | "prefer" | "do" | "owner";
@@ -52,7 +53,7 @@ export function read(text: string): Read {
   if (known !== undefined) return known;
   const plain = plainly(text);
   const content = topicTerms(plain);
-  const changed = text.replace(UNCHANGED, " ");
+  const changed = text.replace(UNCHANGED, " ").replace(PASSIVE, " ");
   const made: Read = {
     text,
     content,

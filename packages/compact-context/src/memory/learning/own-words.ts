@@ -6,6 +6,7 @@ import { oneLine, TITLES } from "../../summarizers/extractive/text.ts";
 import { readSaid, withoutHandedOver } from "../../summarizers/extractive/typed.ts";
 import { ANNOUNCES, readForgetRequest, splitAtRequest } from "./forgetting.ts";
 import {
+  any,
   DENIED,
   FROM_NOW_ON,
   JOKE,
@@ -113,8 +114,18 @@ function isReason(said: string): boolean {
 }
 
 /** `it's private`, and nothing else. */
-const OF_IT =
-  /^(?:it|that|this|they)(?:['’](?:s|re)| is| are| was| were)(?: (?:all|just|been|not|so|now))* (?:gone|over|done|dead|history|private|personal|wrong|true|right|old|obsolete|outdated|out of date|irrelevant|relevant|cancel?led|decommissioned|retired|deleted|removed|sold|closed|shut down|needed|a (?:mistake|joke|typo))[.!]*$/iu;
+const OF_IT: RegExp = new RegExp(
+  `^${any(
+    "(?:it|that|this|they)(?:['’](?:s|re)| is| are| was| were)(?: (?:all|just|been|not|so|now))* (?:gone|over|done|dead|history|private|personal|wrong|true|right|old|obsolete|outdated|out of date|irrelevant|relevant|cancel?led|decommissioned|retired|deleted|removed|sold|closed|shut down|needed|a (?:mistake|joke|typo)|(?:nobody|no one)['’]s business|none of (?:your|anybody['’]s) business)",
+    "(?:das|es) (?:geht (?:niemanden|keinen|dich) (?:et)?was an|ist (?:privat|vertraulich))",
+    "(?:ça|cela) ne (?:regarde|concerne) (?:personne|que moi)|c['’]est (?:privé|personnel|confidentiel)",
+    "no (?:le )?importa a nadie|no es asunto de nadie|es (?:privado|personal|confidencial)",
+    "(?:isso )?não (?:é da conta de|interessa a) ninguém|(?:isso )?é (?:particular|pessoal|confidencial)",
+    "это (?:никого|тебя) не касается|это личное",
+    "(?:这|那)是(?:我的)?(?:隐私|私事)|(?:これは|それは)?プライベートなことです",
+  )}[.!。！]*$`,
+  "iu",
+);
 
 /** Sentences of a message that surely ask to forget something, and reasons in the sentence after one. */
 export function forgetRequests(text: string): string[] {

@@ -1,5 +1,6 @@
 import { NO_MORE, OTHERS, TELLS_CHANGE } from "./language.ts";
 import { clausesIn, clausesOf, type Key, type Read, read, subjectIn } from "./meaning.ts";
+import { tellsSwapOf } from "./passives.ts";
 import {
   bare,
   GENERIC,
@@ -30,12 +31,43 @@ export type Relation =
 export function relationOf(newer: string, older: string): Relation {
   const [now, then] = [read(newer), read(older)];
   if (newer === older || isOfOthers(now, then)) return "apart";
-  if (namesOld(now, then) || reverses(now, then) || denies(now, then)) return "replaces";
+  if (tellsSwapOf(newer, older)) return "likely";
+  if (isParallelOf(now, then) || namesOld(now, then) || reverses(now, then) || denies(now, then))
+    return "replaces";
   if (same(now.content, then.content))
     return now.tellsChange && now.negated !== then.negated ? "replaces" : "apart";
-  if (!sharesKey(now, then) && !partsOf(now).some((part) => sameButForValues(part, then)))
-    return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
+  if (!isOfOneThing(now, then)) return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
   return now.tellsChange || tellsOldValue(now, then) ? "replaces" : "conflicts";
+}
+
+const THING = "[\\p{L}\\d-]+(?: de \\p{L}+)?";
+const NOW = "(?:now|jetzt|nun|maintenant|désormais|ahora|agora)";
+const THE =
+  "(?:[Tt]he|[Oo]ur|[Dd](?:ie|er|as)|[Uu]nsere?|[Ll][ae]s?|[Nn]otre|[Ee]l|[Nn]uestr[oa]|[OoAa]|[Nn]oss[oa])";
+const NAMED = "(?:(?:at|on|um|am) )?[\\p{Lu}\\d][^\\s,'’]*";
+/** Two things with one verb: `the db is now Postgres and the cache Valkey`. */
+const PARALLELS: readonly RegExp[] = [
+  `^${THE} (?<first>${THING}(?: ${THING})??) (?:${NOW} )?(?<verb>is|ist|est|es|é)(?: ${NOW})? (?<=${NOW}.*)${NAMED},? (?:and|und|et|y|e) ${THE} (?<thing>${THING}(?: ${THING})?) (?<value>${NAMED})[.!]*$`,
+  "^(?<first>(?!的)\\p{Script=Han}{1,4})现在(?<verb>是)[A-Za-z\\d.]+[，,](?<thing>\\p{Script=Han}{1,4})是(?<value>[A-Za-z\\d.]+)[。]?$",
+].map((form) => new RegExp(form, "u"));
+
+/** The second of two things is the older statement's, and its value is of the same kind. */
+function isParallelOf({ text }: Read, then: Read): boolean {
+  const found = PARALLELS.map((form) => form.exec(text)?.groups).find((groups) => groups);
+  const { first = "", verb = "", thing = "", value = "" } = found ?? {};
+  const headOf = (name: string): string => name.replace(/^.* /u, "");
+  // Of `the staging db`, the cache may be the one in staging.
+  const isPlain = !first.replace(/ de .*/u, "").includes(" ");
+  if (found === undefined || !(isPlain || headOf(first) === headOf(thing))) return false;
+  const [now, old] = [read(`${thing} ${verb} ${value}`).key, then.key];
+  if (now?.verb !== "be" || old?.verb !== "be" || now.link !== old.link || then.negated) return false;
+  const areValues = ({ value: terms }: Key): boolean => [...terms].some(isValue);
+  const isOfOneKind = old.value.size === 1 && areValues(now) === areValues(old);
+  return isOfOneKind && sameTerms(now.subject, old.subject) && !sameTerms(now.value, old.value);
+}
+
+function isOfOneThing(now: Read, then: Read): boolean {
+  return sharesKey(now, then) || partsOf(now).some((part) => sameButForValues(part, then));
 }
 
 /** The newer statement is about other people's things, and the older one does not mention them. */
@@ -77,6 +109,7 @@ const CLOSER = 0.15;
 /** Closeness of a newer statement, or of its best clause, to an older one. */
 function closeness(now: Read, then: Read): number {
   if (OF_WHAT_CAME_BEFORE.test(now.text)) return 0;
+  if (tellsSwapOf(now.text, then.text)) return 1;
   return Math.max(...partsOf(now).map((part) => closenessOf(part, then)));
 }
 

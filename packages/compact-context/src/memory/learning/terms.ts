@@ -105,12 +105,16 @@ function inflected(one: string, other: string): boolean {
   // Case endings of Russian nouns have up to three letters.
   if (common >= 4 && common >= short - 3 && /^\p{Script=Cyrillic}+$/u.test(one + other))
     return Math.max(one.length, other.length) - common <= 3;
-  if (common === short) return short >= 3 && ENDINGS.test(one.slice(common) + other.slice(common));
+  if (common === short && short > 3 && DOUBLED.test(`${one.slice(common - 1)} ${other.slice(common - 1)}`))
+    return true;
+  if (common === short) return ENDINGS.test(one.slice(common) + other.slice(common));
   return (
     common >= 3 && common >= short - 3 && ENDING_PAIR.test(`${one.slice(common)} ${other.slice(common)}`)
   );
 }
 
+/** `quit` and `quitting`; a shorter stem is found in other words too. */
+const DOUBLED = /^(?:([bdgmnprt]) \1\1(?:ed|ing)|([bdgmnprt])\2(?:ed|ing) \2)$/;
 /** What an abbreviation omits: `prod`, `config`, `repo`, `app`, `env`, `admin`. */
 const SHORTENED =
   /^(?:ificates?|ução|ucción|uct\w+|urat\w+|sitor\w+|istrat\w+|ironments?|lications?|umentations?)$/u;

@@ -1,7 +1,7 @@
 import type { Message } from "../../core/message.ts";
 import { rulesIn } from "../../summarizers/extractive/statements.ts";
 import { type ForgetRequest, goesOnWith, readForgetRequest, readForgetRequests } from "./forgetting.ts";
-import { FORBIDS, LASTING, PERMITS, THAT } from "./language.ts";
+import { FORBIDS, KIN, LASTING, PERMITS, THAT } from "./language.ts";
 import { read } from "./meaning.ts";
 import { saidIn, sentencesOf, typedBefore } from "./own-words.ts";
 import { relationOf } from "./relation.ts";
@@ -101,13 +101,9 @@ const KINDS: readonly Kind[] = [
   ),
 ];
 
-/** Other people as the subject of a statement: not meant if the user speaks of their own data. */
-const OTHERS =
-  /^(?:my|our|meine?|unsere?|mon|ma|notre|mi|nuestr[oa]|(?:[oa] )?(?:meu|minha)|мо[йяё]|我的?|私の)\s?(?:\p{L}+\s)?(?:son|daughter|kids?|children|mother|father|mum|mom|dad|brother|sister|parents?|husband|wife|partner|boyfriend|girlfriend|ex(?:-\p{L}+)?|friend|boss|colleague|neighbou?r|landlord|client|customer|doctor|dentist|therapist|lawyer|solicitor|accountant|teacher|nephew|niece|nanny|babysitter|cleaner|coach|tutor|trainer|gran|grandma|grandpa|uncle|aunt|cousin|grandmother|grandfather|cat|dog|sohn|tochter|mutter|vater|bruder|schwester|mann|frau|freundin|freund|chefin|chef|fils|fille|mère|père|frère|sœur|mari|femme|hij[oa]|madre|padre|herman[oa]|jef[ea]|filh[oa]|mãe|pai|irmão|irmã|сын|дочь|мать|отец|брат|сестра|муж|жена)(?![\p{L}])/iu;
-
 /** The person a statement is about, if it is not the user. */
 function otherIn(text: string): string | undefined {
-  return OTHERS.exec(text)?.[0];
+  return KIN.exec(text)?.[0];
 }
 
 // Forget requests of the user, and which texts they match.
@@ -131,12 +127,9 @@ export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
       const before = sentences.slice(Math.max(0, index - 2), index);
       const order = goesOnWith(sentence, sentences[index - 1] ?? asked) ?? sentence;
       return readForgetRequests(order, before).map((request): ForgetWish => {
-        const { topic, points, isLoose, at } = request;
+        const { isLoose, at } = request;
         const said = [order === sentence ? sentence.slice(at) : sentence, ...(isLoose ? before : [])];
-        const wish = { ...request, from: message.id, said };
-        return points.length > 0 || !THAT.test(topic)
-          ? wish
-          : { ...wish, topic: last, all: false, sure: true };
+        return { ...ofWhatWasSaid(request, order, last), from: message.id, said };
       });
     });
     asked = sentences.at(-1) ?? "";
@@ -145,19 +138,27 @@ export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
   });
 }
 
+/** The request; one that names nothing is about the statement before it. */
+function ofWhatWasSaid(request: ForgetRequest, order: string, last: string): ForgetRequest {
+  const { topic, points } = request;
+  const isNamed = points.length > 0 || (topic === "" ? !BARE.test(order) : !THAT.test(topic));
+  return isNamed ? request : { ...request, topic: last, all: false, sure: true };
+}
+
+/** Asks to forget, and does not say what: the statement before it. */
+const BARE =
+  /^(?:(?:请|那就|算了[，,]?)*(?:忘了|忘掉)吧|(?:もう|やっぱり|すみません、)*忘れて(?:ください|くれ|ほしい)?|(?:por favor,? )?olvídal[oa](?:,? por favor)?)[。.!！]*$/iu;
+
 /** True if a topic matches a text. With `isOwn`, facts about other people do not match. */
 export function isMeant(topic: string, text: string, isOwn = false): boolean {
   const [wanted, told] = [termsOf(topic), termsOf(text)];
-  return shareOf(topic, text, isOwn) >= MOST || (told.size > 1 && shareIn(told, wanted) >= MOST);
+  const held = wanted.size === 0 ? 0 : heldOf(topic, text, isOwn).length / wanted.size;
+  const isStated = told.size > 1 && shareIn(told, wanted) >= MOST && read(topic).key !== undefined;
+  return held >= MOST || isStated;
 }
 
 /** Share of one text's words in the other from which they mean the same. */
 const MOST = 0.8;
-
-function shareOf(topic: string, text: string, isOwn: boolean): number {
-  const { size } = termsOf(topic);
-  return size === 0 ? 0 : heldOf(topic, text, isOwn).length / size;
-}
 
 /** The topic's words that a text contains or states in words of the same kind. */
 function heldOf(topic: string, text: string, isOwn: boolean): readonly string[] {
@@ -182,8 +183,8 @@ export interface Meant<T> {
 }
 
 /**
- * The texts that a wish matches: those that contain its words. If there are none and the wish is sure, those
- * that contain most of its words; for a pronoun's target, those that share a telling word.
+ * The texts that a wish matches: those that contain its words. If there are none, for a pronoun's target those
+ * that share a telling word.
  */
 export function meantBy<T extends { readonly text: string }>(
   wish: ForgetWish,
@@ -202,14 +203,14 @@ export function meantBy<T extends { readonly text: string }>(
 
 function meantByTopic<T extends { readonly text: string }>(
   topic: string,
-  { sure, isLoose, isOwn }: ForgetWish,
+  { points, isLoose, isOwn }: ForgetWish,
   texts: readonly T[],
 ): Meant<T> {
   const meant = texts.filter(({ text }) => isMeant(topic, text, isOwn));
-  if (meant.length > 0) return { texts: meant, topic };
-  const most =
-    sure && termsOf(topic).size > 1 ? mostOf({ topic, isOwn }, texts, isLoose || isOwn ? 0.5 : 0.6) : [];
-  return most.length > 0 || !isLoose ? { texts: most, topic } : telling({ topic, isOwn }, texts);
+  // A part of the name is another thing: `my car` is not `my car insurance`.
+  return meant.length > 0 || points.length === 0 || !isLoose
+    ? { texts: meant, topic }
+    : telling({ topic, isOwn }, texts);
 }
 
 /**
@@ -234,16 +235,6 @@ export function withNewer<T extends { readonly text: string }>(
 }
 
 type Named = Pick<ForgetWish, "topic" | "isOwn">;
-
-function mostOf<T extends { readonly text: string }>(
-  { topic, isOwn }: Named,
-  texts: readonly T[],
-  least: number,
-): readonly T[] {
-  const shares = texts.map(({ text }) => shareOf(topic, text, isOwn));
-  const most = Math.max(least, ...shares);
-  return texts.filter((_, index) => shares[index] === most);
-}
 
 /** A word in more texts than this does not tell them apart. */
 const FEW = 2;

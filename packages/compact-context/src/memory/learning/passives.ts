@@ -1,0 +1,77 @@
+import { any, KIN, LEAD, OTHERS } from "./language.ts";
+
+/**
+ * A passive such as `Redis was replaced by Valkey`, in eight languages. It is read only as a whole sentence: a
+ * place, an agent, a doubt or a plan in it makes it say something else.
+ */
+
+const WORD = "[\\p{L}\\d][\\p{L}\\d.+#_-]*";
+/** Further words of a name begin with a capital or a digit. */
+const NAME = `${WORD}(?: (?=[\\p{Lu}\\d])${WORD}){0,2}`;
+const UNSPACED_NAME = "[A-Za-z\\d][A-Za-z\\d .+#_-]*";
+
+const SENTENCES: readonly RegExp[] = [
+  "(?:(?:The|the|Our|our) )?(OLD) (?:was|were|has been|have been|got|is now) (?:now |just |finally |recently )?(?:(?:replaced|superseded) (?:by|with)|swapped(?: out)? for) (?:the )?(NEW)(?: now| today| yesterday| recently| last (?:week|month|year)| this (?:week|month))?(?: for (?:the )?(?<purpose>WORD))?(?:, (?:hooray|finally|btw|fyi))?",
+  "(?:(?:Der|Die|Das|Unser|Unsere) )?(OLD) (?:wurden?|ist|sind) (?:jetzt |gestern |inzwischen |endlich |letzte Woche )?(?:durch|gegen) (?:(?:den|die|das) )?(NEW) (?:ersetzt|abgelöst|(?:aus|ein)?getauscht)(?: worden)?",
+  "(?:L[ea]s? |Notre )?(OLD) (?:a été|ont été|est maintenant|est) (?:remplacée?s? par|échangée?s? contre) (?:l[ea] )?(NEW)(?: hier| la semaine dernière)?",
+  "(?:El |La |Nuestr[oa] )?(OLD) (?:fue|fueron|ha sido|han sido) (?:reemplazad|sustituid)[oa]s? por (?:el |la )?(NEW)(?: ayer| la semana pasada)?",
+  "(?:[OA] |Noss[oa] )?(OLD) (?:foi|foram) (?:(?:substituíd|trocad)[oa]s? (?:por|pel[oa]))(?: [oa])? (NEW)(?: ontem| na semana passada)?",
+  "(OLD) (?:(?:был[аои]?|уже) )?замен[её]н[аоы]? на (NEW)",
+]
+  .map((form) => form.replace("OLD", NAME).replace("NEW", NAME).replace("WORD", WORD))
+  .concat(
+    "(OLD)(?:已经?|昨天|上周|最近)*被\\s?(NEW)\\s?(?:取代|替代|代替)了?",
+    "(OLD)(?:已经?|昨天|上周|最近)*被(?:替换|换)(?:成|为)了?\\s?(NEW?)\\s?了?",
+    "(OLD)は(?:昨日|先週|最近)?\\s?(NEW)\\s?に(?:置き換え|差し替え)られ(?:まし)?た",
+  )
+  .map((form) => form.replace("OLD", UNSPACED_NAME).replace(/NEW\??/u, UNSPACED_NAME))
+  .map((form) => new RegExp(`^${form}[\\s.!。！]*$`, "u"));
+
+/** Words of a passive: what they say of a change is read here alone. */
+export const PASSIVE: RegExp = new RegExp(
+  any(
+    "(?<![\\p{L}])(?:replaced|superseded)(?= (?:\\S+ ){0,6}?(?:by|with)(?![\\p{L}]))(?<=(?:was|were|been|be|being|is|are|got|gets?) (?:\\S+ ){0,2}\\S+)",
+    "(?:置き換え|差し替え)られ",
+  ),
+  "giu",
+);
+
+/** Before a thing that is used, in a statement of it. */
+const USED = any(
+  "(?:use|using|on|in|with|via|through|nutzen|verwenden|benutzen|auf|über|mit|utilisons|utilise|sur|dans|avec|usamos|uso|en|con|em|n[oa]|com|используем|использую|на|в|через)",
+  "(?<=^(?:our|the|unsere?|die|der|das|notre|nuestr[oa]|noss[oa]|наш[аеи]?) .*)(?:is|ist|est|es|está|é|fica|—)",
+);
+const PURPOSE =
+  "(?=[\\s.!,;]*$|[,;]? (?:for|as|als|für|pour|comme|para|como|для|как|instead of|since|because|weil|denn)\\s)";
+const OURS =
+  /^(?:we|i|our|the|my|wir|ich|unsere?|mein|die|der|das|nous|notre|on|usamos|uso|nuestr[oa]|noss[oa]|мы|я|наш[аеи]?)(?![\p{L}])|[\u3040-\u9fff]/iu;
+const LEADS =
+  "(?:leads|owns|manages|maintains|heads|handles|leitet|verantwortet|betreut|dirige|gère|gestiona|lidera|gerencia|руководит|отвечает)";
+
+/** The thing is not in use, or is somebody else's. */
+const NOT_OURS =
+  /(?<![\p{L}])(?:not|never|nicht|kein\p{L}*|pas|plus|nunca|não|не|no (?:usamos|est[aá]|es)|no longer)(?![\p{L}])|n['’]t|[不没]|ません|ない|他|她|客户|朋友|彼|友/iu;
+
+/** A statement tells that a thing which the older one says is in use, or who does something, was replaced. */
+export function tellsSwapOf(newer: string, older: string): boolean {
+  const plain = newer.replace(LEAD, "");
+  const found = SENTENCES.map((form) => form.exec(plain)).find((match) => match);
+  const [, old = "", name = ""] = found ?? [];
+  if (!/[\p{Lu}\d]/u.test(old) || older.includes(name)) return false;
+  // For one purpose only.
+  if (!older.includes(found?.groups?.purpose ?? "")) return false;
+  if ([NOT_OURS, OTHERS, KIN].some((other) => other.test(older))) return false;
+  const thing = old.trim().replace(/[.+]/g, "\\$&");
+  return leads(thing).test(older) || (OURS.test(older) && uses(thing).test(older));
+}
+
+const leads = (who: string): RegExp => new RegExp(`^${who} ${LEADS}(?![\\p{L}])`, "u");
+const uses = (thing: string): RegExp =>
+  new RegExp(
+    any(
+      `(?<![\\p{L}])${USED} (?:the |[oa] |l[ea] |el |den |die |das )?${thing}${PURPOSE}`,
+      `(?:用|在|是)\\s?${thing}\\s?(?=做|管理|来|上|当|[。，]|$)`,
+      `${thing}\\s?(?:を使|です|に(?:あり|置いて))`,
+    ),
+    "iu",
+  );
