@@ -1,6 +1,7 @@
 import type { Steps } from "../../errors.ts";
 import { isLookingCommand } from "./commands.ts";
 import type { FileChange } from "./edits.ts";
+import type { Told } from "./format.ts";
 import { HOST_LINE, NOT_RECORDED, type Outcome, REFUSAL, tookEffect } from "./outcomes.ts";
 import type { Entry, Episode, Reading, Statement } from "./reading.ts";
 import {
@@ -10,10 +11,12 @@ import {
   MAX_SENTENCE,
   NARRATION,
   type Piece,
+  spokenPiece,
   spokenPieces,
   WEIGHTS,
 } from "./remarks.ts";
 import type { Item } from "./select.ts";
+import { decisionsIn, readSentences } from "./statements.ts";
 import { keyOf, type Step } from "./steps.ts";
 import {
   blocksOf,
@@ -129,6 +132,38 @@ export function typedPieces(text: string, about = ""): Piece[] {
     const weight = index === 0 ? WEIGHTS.typed : asks ? WEIGHTS.typedQuestion : WEIGHTS.typedLine;
     return { kind: "request", text: block, weight: code ? WEIGHTS.typedCode : weight };
   });
+}
+
+/** The pieces of an episode of an earlier round, in the parts and of the value that they had when they were new. */
+export function toldPieces(told: readonly Told[]): (Piece & Pick<Told, "source">)[] {
+  const requests = told.filter(({ kind }) => kind === "request");
+  const asked = requests.map(({ text }) => text).join("\n");
+  const typed = requests.length === 0 ? [] : typedPieces(asked).map((piece) => ({ ...piece, source: -1 }));
+  const closing = told.findLast(({ kind }) => kind === "assistant")?.source;
+  const pieces = told.slice(requests.length).map((piece) => ({
+    ...valued(piece, piece.source === closing),
+    source: piece.source,
+  }));
+  if (closing === undefined || !ASKS.test(asked)) return [...typed, ...pieces];
+  const answer = pieces.findIndex(({ source }) => source === closing);
+  return [...typed, ...pieces.slice(0, answer), ...answerFirst(pieces.slice(answer))];
+}
+
+function valued({ kind, text }: Told, closing: boolean): Piece {
+  if (kind === "assistant")
+    return spokenPiece(text, closing, decisionsIn(readSentences(text), kind).length > 0);
+  if (kind === "ran") return { kind, text, weight: ranWeight(text) };
+  return {
+    kind,
+    text,
+    weight: kind === "user" ? WEIGHTS.reply : kind === "request" ? WEIGHTS.typed : WEIGHTS[kind],
+  };
+}
+
+function ranWeight(text: string): number {
+  if (text.startsWith(REPORTED)) return reportWeight(text.slice(REPORTED.length), OPENING);
+  if (text.startsWith("committed")) return WEIGHTS.committed;
+  return /: (?:passed|failed)\b/.test(text) ? WEIGHTS.ran : WEIGHTS.other;
 }
 
 /** What a reply answers, behind it. */
@@ -380,6 +415,8 @@ function reportWeight(sentence: string, index: number): number {
   return index < OPENING ? WEIGHTS.other : WEIGHTS.report;
 }
 
+/** Begins what a sub-agent said. */
+const REPORTED = "agent reported: ";
 /** What a host writes below a report. */
 const ABOUT_AGENT = /^(?:agentId: |<usage>|(?:total_tokens|tool_uses|duration_ms): )/;
 
@@ -394,7 +431,7 @@ function reportPieces({ result }: Step): Piece[] {
     .filter((sentence) => /\p{L}/u.test(sentence.replace(TAG, "")) && !ABOUT_AGENT.test(sentence))
     .map((sentence, index) => ({
       kind: "ran",
-      text: `agent reported: ${clipEnd(bare(sentence), MAX_SENTENCE)}`,
+      text: `${REPORTED}${clipEnd(bare(sentence), MAX_SENTENCE)}`,
       weight: reportWeight(sentence, index),
     }));
 }
