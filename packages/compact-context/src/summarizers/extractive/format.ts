@@ -151,7 +151,7 @@ function spokenLines(piece: Told, before: Told | undefined, lines: string[]): st
 
 /** True for words that announce something omitted: "These changed:". */
 function dangles(piece: Told, next: Told | undefined): boolean {
-  if (piece.kind !== "assistant" || !/^[^.!?]{0,60}:$/.test(piece.text)) return false;
+  if (piece.kind !== "assistant" || !/^(?:[^.!?]|[.!?](?=\S)){0,80}:$/.test(piece.text)) return false;
   if (next?.kind !== "assistant") return true;
   const leads = next.source === piece.source && depthOf(next.text) > depthOf(piece.text);
   return !leads && !follows(piece, next);
