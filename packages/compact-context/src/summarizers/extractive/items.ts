@@ -17,7 +17,7 @@ import {
 } from "./remarks.ts";
 import type { Item } from "./select.ts";
 import { decisionsIn, readSentences } from "./statements.ts";
-import { keyOf, type Step } from "./steps.ts";
+import { isStarted, keyOf, type Step } from "./steps.ts";
 import {
   blocksOf,
   clipEnd,
@@ -318,7 +318,10 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
         ...(newer && !LISTS.test(action.command ?? "") ? foundPieces(step.result?.text ?? "", scope) : []),
       ];
     case "agent":
-      return [{ kind: "ran", text: words, weight: WEIGHTS.other }, ...reportPieces(step)];
+      return [
+        { kind: "ran", text: words, weight: WEIGHTS.other },
+        ...(isStarted(step) ? [] : reportPieces(step, scope)),
+      ];
     case "run":
     case "edit":
       return [ranPiece(step, words, times)];
@@ -404,7 +407,8 @@ function fieldsOf(value: unknown, depth: number): string[] {
   return [...(own.length === 0 ? [] : [own.join(", ")]), ...inner];
 }
 
-const TAG = /<\/?[\w-]{1,60}>/g;
+/** Tags and code: a line of them alone says nothing. */
+const NO_WORDS = /<\/?[\w-]{1,60}>|`[^`]*`/g;
 /** Says what was changed, in a sentence or in an item of a list. */
 const TELLS_CHANGE =
   /^(?:[-*\d.)\s]*)(?:\*\*[^*]{1,80}\*\*[:\s-]*)?(?:added|extracted|changed|fixed|removed|renamed|replaced|updated|created|moved|implemented|wrote|introduced|deleted|made|committed)\b/i;
@@ -417,21 +421,22 @@ function reportWeight(sentence: string, index: number): number {
 
 /** Begins what a sub-agent said. */
 const REPORTED = "agent reported: ";
-/** What a host writes below a report. */
-const ABOUT_AGENT = /^(?:agentId: |<usage>|(?:total_tokens|tool_uses|duration_ms): )/;
+/** What a host writes around a report, calls of the sub-agent among it. */
+const ABOUT_AGENT =
+  /^(?:agentId: |<usage>|(?:total_tokens|tool_uses|duration_ms): |\[Tool: \w+\] |--- RESULT ---|<([\w-]{1,60})>[^<]{0,200}<\/\1>$)/;
 
 /** Sentences at the beginning of a report, which say what came of it. */
 const OPENING = 3;
 
 /** A sub-agent's report, sentence by sentence. */
-function reportPieces({ result }: Step): Piece[] {
+function reportPieces({ result }: Step, { shorten }: Scope): Piece[] {
   return linesOf(result?.text ?? "")
     .filter(({ code }) => !code)
     .flatMap(({ text }) => sentences(text))
-    .filter((sentence) => /\p{L}/u.test(sentence.replace(TAG, "")) && !ABOUT_AGENT.test(sentence))
+    .filter((sentence) => /\p{L}/u.test(sentence.replace(NO_WORDS, "")) && !ABOUT_AGENT.test(sentence))
     .map((sentence, index) => ({
       kind: "ran",
-      text: `${REPORTED}${clipEnd(bare(sentence), MAX_SENTENCE)}`,
+      text: `${REPORTED}${clipEnd(shorten(bare(sentence)), MAX_SENTENCE)}`,
       weight: reportWeight(sentence, index),
     }));
 }

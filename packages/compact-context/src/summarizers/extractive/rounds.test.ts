@@ -228,43 +228,46 @@ it("SUM-2 the answer to a question outlives the answer's details", async () => {
   expect(summary).not.toContain("ledger.ts:12");
 });
 
+const calls = (id: string, name: string, args: object, result: string): Message[] => [
+  { id: `c${id}`, role: "assistant", parts: [{ type: "toolCall", id, name, arguments: args }] },
+  {
+    id: `r${id}`,
+    role: "tool",
+    parts: [{ type: "toolResult", id, content: [{ type: "text", text: result }] }],
+  },
+];
+
 it("SUM-2 a sub-agent's report counts in later rounds as little as in the first", async () => {
   const report = Array.from(
     { length: 12 },
     (_, at) => `- Table \`depot_${at}\` of \`weights_${at}.csv\` has ${1234 + at} rows.`,
   ).join("\n");
-  const call: Message = {
-    id: "c",
-    role: "assistant",
-    parts: [
-      {
-        type: "toolCall",
-        id: "k",
-        name: "Task",
-        arguments: { description: "Count the rows", prompt: "Count" },
-      },
-    ],
-  };
-  const result: Message = {
-    id: "r",
-    role: "tool",
-    parts: [
-      {
-        type: "toolResult",
-        id: "k",
-        content: [{ type: "text", text: `All tables are counted.\n${report}` }],
-      },
-    ],
-  };
   const asked = [
     says("user", "Count the rows of each table.", "1"),
-    call,
-    result,
+    ...calls("k", "Task", { description: "Count the rows", prompt: "Count" }, `All are counted.\n${report}`),
     says("assistant", "Counted.", "2"),
   ];
   const { text } = await builtinSummarizer.summarize(asked, { maxTokens: 700 });
   expect(text).toContain("depot_7");
-  const next = await builtinSummarizer.summarize(stretch(1).slice(0, 20), { maxTokens: 700, previous: text });
+  const options = { maxTokens: 700, previous: text };
+  const next = await builtinSummarizer.summarize(stretch(1).slice(0, 28), options);
   expect(next.text.match(/\bdepot_\d+` of/g)?.length ?? 0).toBeLessThan(6);
   expect(next.text).toContain("> Count the rows of each table.");
+});
+
+it("SUM-2 of a sub-agent at work the summary tells no report, and that it runs until its result came", async () => {
+  const args = { description: "Weigh the parcels", prompt: "Weigh" };
+  const launched =
+    "Async agent launched successfully.\nagentId: ab12cd3\nThe agent is working in the background. Wait for it.";
+  const asked = [says("user", "Weigh the parcels of Ulm.", "1"), ...calls("k", "Task", args, launched)];
+  const first = (await builtinSummarizer.summarize(asked, { maxTokens: 800 })).text;
+  expect(first).toContain("(id ab12cd3)");
+  expect(first).not.toContain("agent reported");
+  const output = `<task_id>ab12cd3</task_id>\n<task_type>local_agent</task_type>\n<status>completed</status>\n<output>
+[Tool: Bash] {"command":"weigh --all","description":"Weigh all parcels"}
+The scale of Ulm is 4 grams short.\n\`openScale\`\n</output>`;
+  const ended = calls("l", "TaskOutput", { task_id: "ab12cd3" }, output);
+  const next = (await builtinSummarizer.summarize(ended, { maxTokens: 800, previous: first })).text;
+  expect(next).not.toContain("(id ab12cd3)");
+  expect(next).toMatch(/agent reported: The scale of Ulm is 4 grams short\.$/m);
 });
