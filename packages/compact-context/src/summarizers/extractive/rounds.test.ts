@@ -191,3 +191,83 @@ it("a request that only begins like the next one is told beside it", async () =>
   expect(text).toMatch(/^> Delete row 1$/m);
   expect(text).toMatch(/^> Delete row 10 of the table too\.$/m);
 });
+
+const ANSWER = [
+  "No - the scale of Ulm still weighs in pounds. The constant is `UNIT_OF_ULM`.",
+  "",
+  "Findings:",
+  "1. **Tare is lost**",
+  "`depot/scale.ts:40` The tare is read after the parcel. Fix: Read it in `openScale()` before the first parcel.",
+  "2. **Rows are doubled**",
+  "`depot/ledger.ts:12` Each row is written by two callers. Fix: Let `writeRow()` look for the parcel's number.",
+  "",
+  "Recommendation: mend both before the release. The second is older than the first.",
+].join("\n");
+
+it("SUM-2 what earlier rounds told has the same parts and order when it is summarized again", async () => {
+  const messages = [
+    says("user", "Does the scale of Ulm weigh in grams?", "1"),
+    says("assistant", ANSWER, "2"),
+    says("user", "Then mend the tare.", "3"),
+    says("assistant", "The tare is read first now. It was lost because `openScale()` came too late.", "4"),
+    says("user", "And the rows?", "5"),
+  ];
+  const { text } = await builtinSummarizer.summarize(messages, { maxTokens: 900 });
+  const again = await builtinSummarizer.summarize([], { maxTokens: 900, previous: text });
+  expect(again.text).toBe(text);
+});
+
+it("SUM-2 the answer to a question outlives the answer's details", async () => {
+  let summary: string | undefined;
+  const begin = [says("user", "Does the scale of Ulm weigh in grams?", "1"), says("assistant", ANSWER, "2")];
+  for (let number = 0; number < 4; number += 1) {
+    const messages = [...(number === 0 ? begin : []), ...stretch(10 * number).slice(0, 12)];
+    summary = (await builtinSummarizer.summarize(messages, { maxTokens: 900, previous: summary })).text;
+  }
+  expect(summary).toContain("No - the scale of Ulm still weighs in pounds.");
+  expect(summary).not.toContain("ledger.ts:12");
+});
+
+const calls = (id: string, name: string, args: object, result: string): Message[] => [
+  { id: `c${id}`, role: "assistant", parts: [{ type: "toolCall", id, name, arguments: args }] },
+  {
+    id: `r${id}`,
+    role: "tool",
+    parts: [{ type: "toolResult", id, content: [{ type: "text", text: result }] }],
+  },
+];
+
+it("SUM-2 a sub-agent's report counts in later rounds as little as in the first", async () => {
+  const report = Array.from(
+    { length: 12 },
+    (_, at) => `- Table \`depot_${at}\` of \`weights_${at}.csv\` has ${1234 + at} rows.`,
+  ).join("\n");
+  const asked = [
+    says("user", "Count the rows of each table.", "1"),
+    ...calls("k", "Task", { description: "Count the rows", prompt: "Count" }, `All are counted.\n${report}`),
+    says("assistant", "Counted.", "2"),
+  ];
+  const { text } = await builtinSummarizer.summarize(asked, { maxTokens: 700 });
+  expect(text).toContain("depot_7");
+  const options = { maxTokens: 700, previous: text };
+  const next = await builtinSummarizer.summarize(stretch(1).slice(0, 28), options);
+  expect(next.text.match(/\bdepot_\d+` of/g)?.length ?? 0).toBeLessThan(6);
+  expect(next.text).toContain("> Count the rows of each table.");
+});
+
+it("SUM-2 of a sub-agent at work the summary tells no report, and that it runs until its result came", async () => {
+  const args = { description: "Weigh the parcels", prompt: "Weigh" };
+  const launched =
+    "Async agent launched successfully.\nagentId: ab12cd3\nThe agent is working in the background. Wait for it.";
+  const asked = [says("user", "Weigh the parcels of Ulm.", "1"), ...calls("k", "Task", args, launched)];
+  const first = (await builtinSummarizer.summarize(asked, { maxTokens: 800 })).text;
+  expect(first).toContain("(id ab12cd3)");
+  expect(first).not.toContain("agent reported");
+  const output = `<task_id>ab12cd3</task_id>\n<task_type>local_agent</task_type>\n<status>completed</status>\n<output>
+[Tool: Bash] {"command":"weigh --all","description":"Weigh all parcels"}
+The scale of Ulm is 4 grams short.\n\`openScale\`\n</output>`;
+  const ended = calls("l", "TaskOutput", { task_id: "ab12cd3" }, output);
+  const next = (await builtinSummarizer.summarize(ended, { maxTokens: 800, previous: first })).text;
+  expect(next).not.toContain("(id ab12cd3)");
+  expect(next).toMatch(/agent reported: The scale of Ulm is 4 grams short\.$/m);
+});
