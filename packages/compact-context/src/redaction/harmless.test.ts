@@ -117,5 +117,12 @@ describe("what looks like a secret, and is something else", () => {
     // Names of messages with numbers
     '"may_be_re_read_when_2_is_off_before_start_1377": "x",',
     '"re_opened_when_2_is_off_1377": "x",',
+    // Words that are spelled with digits
+    "- **Key folders (lines 4-9)**: `e2e_mill` is on the list",
+    "private OAuth2MillAuthorization toOAuth2MillAuthorization(",
+    "OAuth2RenewToken renewToken = OAuth2MillProviderUtils.renewToken(builder,",
+    "formatDate, _formatRfc3339DateTimeOfMill, fromBytes, renewToken, other",
+    "credential provider of the mill (option ec2MetadataV1Disabled)",
+    "renewToken: MillRenewTokenSchema$1.optional(),",
   ])("RED-2 leaves %s", (text) => expect(redact(text)).toBe(text));
 });

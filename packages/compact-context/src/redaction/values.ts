@@ -297,12 +297,12 @@ export function isExpression(value: string): boolean {
     value,
   )?.[1];
   const isName = (part: string): boolean =>
-    part.length < 6 || ((part.length < 20 || !/\d/.test(part)) && digitSwitches(part) < 3);
+    part.length < 6 ||
+    isWords(part.replace(/\$\d$/, "")) ||
+    ((part.length < 20 || !/\d/.test(part)) && digitSwitches(part) < 3);
   if (called?.split(/[.:]+/).every(isName)) return true;
   if (!/^(?:[A-Za-z_$][\w$]*)?(?:\??\.[A-Za-z_$][\w$]*)+!?$/.test(value)) return false;
-  return value
-    .split(".")
-    .every((part) => isName(part) || isWords(part) || /^[A-Z\d]+(?:_[A-Z\d]+)+$/.test(part));
+  return value.split(".").every((part) => isName(part) || /^[A-Z\d]+(?:_[A-Z\d]+)+$/.test(part));
 }
 
 /** In a sentence `ivory.tower` is a password, while `user.password` and `find(x` are still code. */
@@ -324,8 +324,13 @@ function isReference(value: string, { name, joint, ownLine }: ValueContext): boo
 const SAYABLE =
   /^(?:(?!.*q[^u])(?:[^aeiouy]{0,3}[aeiouy]{1,3})+[^aeiouy]{0,3}|https?|html|xml|sql|sdk|ssl|tls|jwt|css|rpc|tcp|gcp)$/i;
 
+/** Words that are spelled with digits. */
+const WITH_DIGITS =
+  /(?<![A-Za-z\d])(?:e2e|i18n|l10n|a11y|k8s|ec2)(?![a-z\d])|(?:[Aa]uth2|[Rr]fc\d{4})(?![a-z\d])/g;
+
 /** True for compound names as in code: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`. */
-export function isWords(value: string): boolean {
+export function isWords(name: string): boolean {
+  const value = /\d/.test(name) ? name.replace(WITH_DIGITS, (word) => word.replace(/\d/g, "")) : name;
   if (!/^[#$\w-]+(?:\.[$\w-]+)*$/.test(value) || /\d{4}/.test(value.replace(/25519|2048|4096/, "")))
     return false;
   const letters = value.replace(/[^A-Za-z]/g, "").length;
