@@ -86,6 +86,12 @@ describe("what looks like code, words or a reference, and is a secret", () => {
     ["wifi pass is `@@`", "otterQuay41"],
     ["RESEND_API_KEY=@@", "re_8Qz2mLw9_Xr4Tv7BKq1Zm5Ws9Dn3"],
     ["key @@", "re_KqZmWsDn_1234_XrTvBKqZmWsDnKqZmWsDn3"],
+    ["a.password=@@", "garden,kettle"],
+    ["DB_PASSWORD=@@", "ab}=garden"],
+    ["DB_PASSWORD=@@", "ab??garden"],
+    ["DB_PASSWORD=@@", "a.garden-7"],
+    ["password=@@", "a.garden??7"],
+    ["token=@@", "a.Kq8Qz2mLw9Xr4Tv-7"],
     ["trialToken: '@@'", "k8Qz2mLw9Xr4Tv7B"],
     ["https://mill.test/hook?token=@@", "k8Qz2mLw9Xr4Tv7B"],
     ["https://mill.test/badge?token=@@", "k8Qz2mLw9X"],
@@ -124,5 +130,13 @@ describe("what looks like a secret, and is something else", () => {
     "formatDate, _formatRfc3339DateTimeOfMill, fromBytes, renewToken, other",
     "credential provider of the mill (option ec2MetadataV1Disabled)",
     "renewToken: MillRenewTokenSchema$1.optional(),",
+    // Code that was made short
+    "this.password=e,this.token=t,this.secret=n",
+    "e.password=t,n.key=r;",
+    "x.token=y.token||null;",
+    "t.apiKey=e.apiKey??t.apiKey,n()",
+    'if(n&&i.isMill(t)&&"key"===t.name.name)return!0;i.types',
+    "const{millToken:e}=this.format;if(!p.has(e)){",
+    "length:0,token:t.items.length-1,end:-1",
   ])("RED-2 leaves %s", (text) => expect(redact(text)).toBe(text));
 });

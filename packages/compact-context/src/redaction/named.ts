@@ -176,6 +176,8 @@ const REST_OF_LINE = /(?:(?!&[\w.-]{1,40}=)[^\s"'`]){1,512}(?=[ \t]{0,8}(?:\r?\n
 const PHRASE =
   /[\p{L}\d][\p{L}\d'!?.-]{0,40}(?: [\p{L}\d][\p{L}\d'!?.-]{0,40}){1,7}(?=[ \t]{0,8}(?:\r?\n|$))/uy;
 const SETTING = /(?:^|\n)(?:export )?[\w.]*$/;
+/** `this.password=e,` in code that was made short: what stands before the name, and behind the sign. */
+const MADE_SHORT = /(?:^|\n)(?:this|self|[a-z])\.\w*~[a-z_$](?:\.\w+)*(?:[,;]|\|\||\?\?)/;
 /** The name of an AWS secret, or of a checksum of one. */
 const RESOURCE = /(?:sum|hash(?:ed)?|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
 const LONGEST_QUOTED = 4096;
@@ -284,9 +286,12 @@ function phraseAt(text: string, { name, start, valueAt, groups }: Named): Span |
 function bareSecret(text: string, named: Named, valueStart: number): Span | undefined {
   const scheme = matchAt(SCHEME, text, valueStart) ?? "";
   const start = valueStart + scheme.length;
-  const isSetting =
-    named.groups[1] === "=" && SETTING.test(text.slice(Math.max(0, named.start - 80), named.start));
+  const lead = text.slice(Math.max(0, named.start - 80), named.start);
   const line = matchAt(REST_OF_LINE, text, start);
+  const isSetting =
+    named.groups[1] === "=" &&
+    SETTING.test(lead) &&
+    !MADE_SHORT.test(`${lead}~${text.slice(start, start + 60)}`);
   // In YAML a password can contain any character; code contains brackets and commas.
   const isWhole =
     isSetting || (named.groups[1] === ":" && isMixed(line ?? "") && !/[,;(){}]/.test(line ?? ""));
@@ -443,7 +448,7 @@ function isNamed(value: string, before: string, behind: string): boolean {
 function isDistinct(value: string): boolean {
   if (value.includes("/") && !looksGenerated(value)) return false;
   if (/token|secret|passw|credential/i.test(value) || /^[A-Z\d]{10}$/.test(value)) return false;
-  return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|@[\da-f]{12}$|^[a-z-]+[#@]v?[\d.]+$/i.test(
+  return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|@[\da-f]{12}$|^[a-z-]+[#@]v?[\d.]+$|^return[!-]\d$/i.test(
     value,
   );
 }

@@ -313,8 +313,12 @@ export function isCode(value: string): boolean {
 /** What has the signs of an expression and is none: a digit among its letters, a bracket that nothing opens or closes. */
 const IN_SETTING = /^[\w.]+\d$|^\w*[a-z]\d[a-z]\w*[.]\w+$|^[.]|!$|^[^(]*\)[^(]*$|^[^[]*\][^[]*$|\[[^\]]*$/i;
 
+/** What is cut from code that was made short: `e.token??t.token`, `{token:e}=this`, `t.tokens.length-1`. */
+const CUT = /^(?:[a-z_$]\.\w+\?\?[a-z_$]\.|[a-z_$]\}=|[a-z_$]\.[\w.]+\.length-\d$)/;
+
 /** In `DB_PASSWORD=ivory.tower9`, where a shell reads it, words are no field of an object. */
-function isReference(value: string, { name, joint, ownLine }: ValueContext): boolean {
+function isReference(value: string, { name, joint, ownLine, next }: ValueContext): boolean {
+  if (/[,;]/.test(next) && CUT.test(value)) return true;
   const isYaml = joint === ":" && ownLine && /^[A-Z]/.test(value);
   const isSetting = isYaml || (joint === "=" && (ownLine || /^[A-Z]+$/.test(name)));
   return isExpression(value) && !(isSetting && isPasswordName(name) && IN_SETTING.test(value));
