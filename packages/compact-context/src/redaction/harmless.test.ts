@@ -92,6 +92,12 @@ describe("what looks like code, words or a reference, and is a secret", () => {
     ["DB_PASSWORD=@@", "a.garden-7"],
     ["password=@@", "a.garden??7"],
     ["token=@@", "a.Kq8Qz2mLw9Xr4Tv-7"],
+    ["password = @@;", "garden!"],
+    ["Server = db; Password = @@;", "Garden!"],
+    ["DB_PASSWORD=@@", "!!garden.lamp"],
+    ["the key is @@", "garden*2+kettle"],
+    ["user ann, password @@", "garden*2+1"],
+    ["API_TOKEN=@@", "3*garden"],
     ["trialToken: '@@'", "k8Qz2mLw9Xr4Tv7B"],
     ["https://mill.test/hook?token=@@", "k8Qz2mLw9Xr4Tv7B"],
     ["https://mill.test/badge?token=@@", "k8Qz2mLw9X"],
@@ -138,5 +144,13 @@ describe("what looks like a secret, and is something else", () => {
     'if(n&&i.isMill(t)&&"key"===t.name.name)return!0;i.types',
     "const{millToken:e}=this.format;if(!p.has(e)){",
     "length:0,token:t.items.length-1,end:-1",
+    // Expressions
+    "sendsPassword: !!options.millAndPassword?.sendsPassword,",
+    "renewedToken = renewed!;",
+    "token = line[from:to]",
+    "token = token[len(h):] if token else None",
+    "# xc*10**xe is the root that the key needs",
+    "the user changed `mostMillLanes*2` to `mostMillLanes*2+1`",
+    "token          = 1*tchar",
   ])("RED-2 leaves %s", (text) => expect(redact(text)).toBe(text));
 });

@@ -319,6 +319,10 @@ const CUT = /^(?:[a-z_$]\.\w+\?\?[a-z_$]\.|[a-z_$]\}=|[a-z_$]\.[\w.]+\.length-\d
 /** In `DB_PASSWORD=ivory.tower9`, where a shell reads it, words are no field of an object. */
 function isReference(value: string, { name, joint, ownLine, next }: ValueContext): boolean {
   if (/[,;]/.test(next) && CUT.test(value)) return true;
+  if (joint !== "=" && /^!![a-z]\w*\??\./.test(value)) return true;
+  // `token = found!;`, `token = line[start:end]`, `token = 1*char`
+  const isOfCode = /^[a-z]\w*(?:!;|\[\w*[:(]\w*[\])])$|^\d\*[a-z]+\s?$/.test(value + next);
+  if (isOfCode && joint === "= " && !isPasswordName(name)) return true;
   const isYaml = joint === ":" && ownLine && /^[A-Z]/.test(value);
   const isSetting = isYaml || (joint === "=" && (ownLine || /^[A-Z]+$/.test(name)));
   return isExpression(value) && !(isSetting && isPasswordName(name) && IN_SETTING.test(value));
