@@ -98,6 +98,10 @@ describe("what looks like code, words or a reference, and is a secret", () => {
     ["the key is @@", "garden*2+kettle"],
     ["user ann, password @@", "garden*2+1"],
     ["API_TOKEN=@@", "3*garden"],
+    ["https://mill.test/api/badges?token=@@", "k8Qz2mLw9Xr4Tv7B"],
+    ["https://mill.test/badge.svg?size=2&token=@@", "k8Qz2mLw9Xr4Tv7B"],
+    ["ORIGIN_TOKEN=@@", "k8Qz2mLw9Xr4Tv7B"],
+    ["the api key: @@", "41D7AC0923F8E61B55A04C7D92E3B8F016CD4A7E"],
     ["trialToken: '@@'", "k8Qz2mLw9Xr4Tv7B"],
     ["https://mill.test/hook?token=@@", "k8Qz2mLw9Xr4Tv7B"],
     ["https://mill.test/badge?token=@@", "k8Qz2mLw9X"],
@@ -152,5 +156,14 @@ describe("what looks like a secret, and is something else", () => {
     "# xc*10**xe is the root that the key needs",
     "the user changed `mostMillLanes*2` to `mostMillLanes*2+1`",
     "token          = 1*tchar",
+    // What is public: keys of pages, badges and programs, names of the standards
+    '"MillOriginTrialToken": "A7Qz2mLw9Xr4Tv7BKq1Zm5Ws9Dn3Kq8Qz2mLw9Xr4Tv7BKq1Zm5Ws",',
+    "https://codecov.io/gh/mill/otter/graph/badge.svg?token=4K7Qz2mLw9",
+    'src="https://img.shields.io/codecov/c/github/mill/otter?token=k7Qz2mLw9X&style=flat"',
+    "write to us with the GPG key: 41D7AC0923F8E61B55A04C7D92E3B8F016CD4A7E<br>",
+    "the `x5t#S256` of the token is its mark",
+    'if password == "x-oauth-basic" {',
+    "print('lexer: token=EOF')",
+    'const TOKEN_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"',
   ])("RED-2 leaves %s", (text) => expect(redact(text)).toBe(text));
 });

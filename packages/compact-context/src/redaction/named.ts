@@ -178,8 +178,9 @@ const PHRASE =
 const SETTING = /(?:^|\n)(?:export )?[\w.]*$/;
 /** `this.password=e,` in code that was made short: what stands before the name, and behind the sign. */
 const MADE_SHORT = /(?:^|\n)(?:this|self|[a-z])\.\w*~[a-z_$](?:\.\w+)*(?:[,;]|\|\||\?\?)/;
-/** The name of an AWS secret, or of a checksum of one. */
-const RESOURCE = /(?:sum|hash(?:ed)?|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
+/** The name of an AWS secret, or of a checksum of one; the address of a badge, which all may see. */
+const RESOURCE =
+  /badge[.]svg[?]$|\bcodecov\/c\/[\w/.-]{1,80}[?]$|(?:sum|hash(?:ed)?|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
 const LONGEST_QUOTED = 4096;
 const JUDGED = 500;
 const BEFORE = 120;
@@ -361,7 +362,7 @@ const ACCOUNT =
   /(?<![\p{L}\d-])(?:admin|root|creds?|credentials|logins?|log in|sign in|user(?:name)?|usuario|benutzer|zugang|zugangsdaten|identifiants?|логин|unlock|get in)(?![\p{L}\d-])/iu;
 /** Words near a value that mark it as harmless or as an example. */
 const NO_SECRET =
-  /\barn:|public|restor|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|(?<!secret[ -])\b(?:app)?id\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|(?<!secret)[ _-]id\b|user(?:_?name)?["']?[=:] ?["']?$|example|e\.g\.|such as|like /i;
+  /\barn:|badge[.]svg[?]|\bcodecov\/c\/|public|restor|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|(?<!secret[ -])\b(?:app)?id\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|(?<!secret)[ _-]id\b|user(?:_?name)?["']?[=:] ?["']?$|example|e\.g\.|such as|like /i;
 /** What leads from a value to the words that say what it is. */
 const TOLD_BEHIND = /^["'\x60)]{0,3}[;,]?\s{0,4}(?:[(#]|(?:for)?key:|\/\/|--|as\b|is\b|ist\b|for\w|where\b)/i;
 /** A hinting name, followed by an operator, a type and an operator, a C++ brace, or the end of a tag. */
@@ -420,7 +421,7 @@ function isHinted(value: string, before: string): boolean {
   const hinted = HINTED.exec(before);
   if (hinted === null) return false;
   const lead = before.slice(0, hinted.index);
-  if (/\b(?:cache(?: \w+){0,3}|build|lock|object|row|public|partition|crash\w+)[ \t]$/i.test(lead))
+  if (/\b(?:cache(?: \w+){0,3}|gpg|pgp|build|lock|object|row|public|partition|crash\w+)[ \t]$/i.test(lead))
     return false;
   const name = (IDENTIFIER.exec(lead)?.[0] ?? "") + hinted[0];
   return isHintedAt(value, name.replace(/["'\x60\]* \t=:：>?{\\]+$/, ""));

@@ -12,7 +12,7 @@ export const SECRET_NAME: string = [
   "pwd",
   // Words behind these are the name of a secret that is kept elsewhere.
   "(?<!existing|pull|(?:tls|certificates|passwords|scripts|jks)(?=secret[\"']?[:=]\\s?[\"']?[a-z]{1,40}(?:[-.][a-z]{1,40}){0,8}(?![\\w.-])))secret",
-  "(?<!(?:public_?key|page|next|continuation|sync|cursor)[_-]?)token",
+  "(?<!(?:public_?key|origin_?trial|page|next|continuation|sync|cursor)[_-]?)token",
   "(?<!amz[_-])credentials?",
   "authorization",
   "oauth2[_-]?bearer",
@@ -72,7 +72,7 @@ export const HINT: string = [
 const HAS_HINT = new RegExp(HINT, "i");
 /** Names that contain a hint and do not name a secret. */
 const HARMLESS =
-  /publi[cs]|pub[_-]?key|recv-?keys?$|signing-?key$|gpg|site[_-]?key|(?:page|next|continuation|sync)[_-]?token|cursor|(?:message|record|row|event|object|map)[_-]?key|websocket|checksum|digest|hash(?![_-]?salt)|sha\d|integrity|etag|fingerprint|(?:client|credentials?|secrets|token|webhook|auth|account)[_-]?s?ids?$|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keychain|keyboard|author(?!iz)|tokeni[sz]er|(?<!secret)[ _]id$|max_|revision|commit|version|release|idempotency|-mac$|url$|uri$/i;
+  /publi[cs]|pub[_-]?key|recv-?keys?$|signing-?key$|gpg|site[_-]?key|(?:origin_?trial|page|next|continuation|sync)[_-]?token|cursor|(?:message|record|row|event|object|map)[_-]?key|websocket|checksum|digest|hash(?![_-]?salt)|sha\d|integrity|etag|fingerprint|(?:client|credentials?|secrets|token|webhook|auth|account)[_-]?s?ids?$|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keychain|keyboard|author(?!iz)|tokeni[sz]er|(?<!secret)[ _]id$|max_|revision|commit|version|release|idempotency|-mac$|url$|uri$/i;
 
 const ANY_NAME = new RegExp(SECRET_NAME, "i");
 let lastText = "";
@@ -129,7 +129,7 @@ export interface ValueContext {
 }
 
 const TYPE_WORDS =
-  "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|undefined|true|false|optional|required|default|yes|no|char|varchar|uuid";
+  "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|eof|undefined|true|false|optional|required|default|yes|no|char|varchar|uuid";
 const CODE_WORDS = "await|async|new|function|lambda|typeof|return|await|this|self|super|yield|import|require";
 const STAND_INS =
   "change[_-]?me|(?:replace|insert|fill)[_-][a-z\\d_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset|short|weak|wrong|bad|incorrect|foo|bar|foobar|test|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
@@ -182,6 +182,8 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^[~^<>=]{1,2}\d+\.\d|^v?\d+\.\d+\.\d+(?:[-+][a-z]{0,6}[\d.]*)?$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
   // The name of an action or of a variable
   /^(?:[\w.@-]{1,40}[/:])?[A-Z]+(?:_[A-Z]+)*_(?:TOKEN|SECRET|PASSWORD|PW|PASS|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/,
+  // Names of the standards, an alphabet
+  /^x5t#S256$|^x-oauth-basic$|ABCDEFGHIJKLMNOPQRSTUVWXYZ(?:abcdefghijklmnopqrstuvwxyz|234567)/,
   // A class that is called like what it holds
   /^_[A-Z][A-Za-z]*(?:Password|Key|Token|Secret)$/,
   // Rules of validation
