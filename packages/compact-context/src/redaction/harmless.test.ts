@@ -102,6 +102,13 @@ describe("what looks like code, words or a reference, and is a secret", () => {
     ["https://mill.test/badge.svg?size=2&token=@@", "k8Qz2mLw9Xr4Tv7B"],
     ["ORIGIN_TOKEN=@@", "k8Qz2mLw9Xr4Tv7B"],
     ["the api key: @@", "41D7AC0923F8E61B55A04C7D92E3B8F016CD4A7E"],
+    ["secret: '@@'", "garden/ladder"],
+    ["password: '@@'", "garden-gate/ladder"],
+    ["secret: '@@'", "garden-ladder"],
+    ["secret: '@@'", "Garden/Ladder/Gate"],
+    ["secret: '@@'", "garden/ladder/7kq2z"],
+    ["DB_PASSWORD=@@", ".garden-gate"],
+    ["DB_PASSWORD=@@", "garden-token-k7q2z"],
     ["trialToken: '@@'", "k8Qz2mLw9Xr4Tv7B"],
     ["https://mill.test/hook?token=@@", "k8Qz2mLw9Xr4Tv7B"],
     ["https://mill.test/badge?token=@@", "k8Qz2mLw9X"],
@@ -165,5 +172,12 @@ describe("what looks like a secret, and is something else", () => {
     'if password == "x-oauth-basic" {',
     "print('lexer: token=EOF')",
     'const TOKEN_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"',
+    // References: where a secret is kept, packages, events of a page
+    '{"level":"info","secret":"otter/mill-tls","version":"3"}',
+    "secret: mill-system/registry-keys",
+    "secret=mill/db/entry",
+    '"token":"mill-token-k7q2z"',
+    '"api-key": "@mill-works/api-key",',
+    "const MILL_API_KEY = '.mill-api';",
   ])("RED-2 leaves %s", (text) => expect(redact(text)).toBe(text));
 });

@@ -143,6 +143,10 @@ const PATH =
 /** A page of a count, a port and its protocol, a number with a comment behind it; a mail address. */
 const COUNT = /^\d{2,5}(?:\/\*.*|(?:\/(?:\d{1,5}|[a-z.-]{1,8}))+)$|^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/;
 
+/** Where a secret is kept, a package, the name of an event: `default/web-tls`, `default-token-x7k2p`, `.data-api`. */
+const REFERENCE =
+  /^(?:(?=[^/-]+[/-].*[/-])[a-z]+(?:-[a-z]+)*(?:\/[a-z]+(?:-[a-z]+)*(?:-\d{1,4})?)+|@[a-z-]+\/[a-z-]+|\.[a-z]+-[a-z]+|[a-z-]+-token-[a-z\d]{5})$/;
+
 const PLACEHOLDERS: readonly RegExp[] = [
   NO_SECRET_WORD,
   ALGORITHM,
@@ -270,7 +274,7 @@ export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
   if (isLabel(value) || plainName(value) === plainName(name)) return true;
   if (!isPasswordName(name)) {
-    if (COUNT.test(value)) return true;
+    if (COUNT.test(value) || REFERENCE.test(value)) return true;
     if (name !== "" && isFile(value) && !looksGenerated(value.replace(/\.\w+$/, ""))) return true;
   }
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
