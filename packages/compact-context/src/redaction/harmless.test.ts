@@ -109,6 +109,12 @@ describe("what looks like code, words or a reference, and is a secret", () => {
     ["secret: '@@'", "garden/ladder/7kq2z"],
     ["DB_PASSWORD=@@", ".garden-gate"],
     ["DB_PASSWORD=@@", "garden-token-k7q2z"],
+    ["CLIENT_SECRET = '@@'", "mill-secret"],
+    ["client_password = '@@'", "client-password9"],
+    ["api_key: '@@'", "env-key-7"],
+    ["encryption_key: '@@'", "garden-key"],
+    ["secret: '@@'", "garden-key"],
+    ["clientSecret: @@", "MILL_OTTER9"],
     ["trialToken: '@@'", "k8Qz2mLw9Xr4Tv7B"],
     ["https://mill.test/hook?token=@@", "k8Qz2mLw9Xr4Tv7B"],
     ["https://mill.test/badge?token=@@", "k8Qz2mLw9X"],
@@ -179,5 +185,12 @@ describe("what looks like a secret, and is something else", () => {
     '"token":"mill-token-k7q2z"',
     '"api-key": "@mill-works/api-key",',
     "const MILL_API_KEY = '.mill-api';",
+    // Names of constants, and of what they hold
+    "    clientSecret: MILL0_SECRET,",
+    "    clientSecret: MILL_SERVER4_CLIENT_SECRET,",
+    'private static final String ATTRIBUTE_MILL_SECRET = "mill-secret";',
+    '    millSecret: "mill-secret",',
+    "    { OTTER_API_KEY: 'env-key', MODEL: 'otter' },",
+    "    headers: { 'X-Otter-Api-Key': 'request-fallback-key' },",
   ])("RED-2 leaves %s", (text) => expect(redact(text)).toBe(text));
 });

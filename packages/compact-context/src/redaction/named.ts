@@ -19,6 +19,7 @@ import {
   KEY_WORDS,
   looksGenerated,
   PASSWORD_WORDS,
+  plainName,
   SECRET_NAME,
   type ValueContext,
 } from "./values.ts";
@@ -255,7 +256,14 @@ function assigned(text: string, named: Named): Span | undefined {
   if (quoted === undefined) return phraseAt(text, named) ?? bareSecret(text, named, named.valueAt);
   if (quoted.end === undefined) return bareSecret(text, named, quoted.start);
   const value = text.slice(quoted.start, quoted.end);
+  if (isNameItself(value, text, named)) return undefined;
   return isQuotedSecret(value, named.name) ? { start: quoted.start, end: quoted.end } : undefined;
+}
+
+/** True for `ATTRIBUTE_CLIENT_SECRET = "client-secret"`. */
+function isNameItself(value: string, text: string, { name, start }: Named): boolean {
+  if (isPasswordName(name) || !/^[a-z]+(?:[_-][a-z]+)+$/.test(value)) return false;
+  return plainName(text.slice(Math.max(0, start - 60), start) + name).endsWith(plainName(value));
 }
 
 /** A quoted value without an operator: it must itself look like a secret. */

@@ -185,7 +185,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   // Version ranges, selectors
   /^[~^<>=]{1,2}\d+\.\d|^v?\d+\.\d+\.\d+(?:[-+][a-z]{0,6}[\d.]*)?$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
   // The name of an action or of a variable
-  /^(?:[\w.@-]{1,40}[/:])?[A-Z]+(?:_[A-Z]+)*_(?:TOKEN|SECRET|PASSWORD|PW|PASS|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/,
+  /^(?:[\w.@-]{1,40}[/:])?[A-Z]+\d?(?:_[A-Z]+\d?)*_(?:TOKEN|SECRET|PASSWORD|PW|PASS|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/,
   // Names of the standards, an alphabet
   /^x5t#S256$|^x-oauth-basic$|ABCDEFGHIJKLMNOPQRSTUVWXYZ(?:abcdefghijklmnopqrstuvwxyz|234567)/,
   // A class that is called like what it holds
@@ -216,6 +216,8 @@ export function isQuotedSecret(value: string, name: string): boolean {
   )
     return false;
   if (isPasswordName(name)) return true;
+  // No issuer draws `env-key`.
+  if (/api[_\x20-]?key$/i.test(name) && /^[a-z]+(?:-[a-z]+)*-key$/.test(value)) return false;
   if (/secret|key/i.test(name)) return !/^[A-Z]+(?:_[A-Z]+)+$/.test(value);
   return !isWords(value.replace(/^[?@:.]/, "")) || /^[a-z]+\d+$/.test(value);
 }
@@ -289,7 +291,8 @@ export function isFilledIn(value: string): boolean {
   return !TEMPLATE.test(value) && !isLabel(value);
 }
 
-function plainName(name: string): string {
+/** Letters and digits only. */
+export function plainName(name: string): string {
   return name.length > 100 ? name : name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
 
