@@ -358,7 +358,8 @@ function matchAt(pattern: RegExp, text: string, index: number): string | undefin
 // Values that look like secrets themselves, and are identified by other words on their line.
 
 /** A run of characters that can form a value. */
-const RUN = /(?<![\w./+~!#$%^*?@-]|\\(?=u[\da-f]{4}))[\w./+~!#$%^*?@-]{8,512}(?:={1,2}(?![\w=]))?/g;
+const RUN =
+  /(?<![\w./+~!#$%^*?@-]|\\(?=u[\da-fA-F]{4}|x[\da-fA-F]{2}))[\w./+~!#$%^*?@-]{8,512}(?:={1,2}(?![\w=]))?/g;
 /** A prefix that is part of the value: `4711|s9KqZ7wTr2LmX4vB8nHd`. */
 const LEAD = /(?:\b\d{1,9}\||base64:)$/;
 const LEAST = 8;
