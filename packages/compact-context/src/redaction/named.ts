@@ -102,6 +102,8 @@ const RELATIONS: readonly Relation[] = [
   {
     between:
       /(?:(?:["'][^<>{}()\n]{0,60}|\s[^<>\n]{0,160})?>|[ \t]{0,4}:?<\/[\w:]{1,24}>\s{0,40}<(?!artifactId|version)[\w:]{1,24}(?:\s[^<>\n]{0,80})?>)\s{0,40}(?:<(?:value|string)>\s{0,40})?(?:<!\[CDATA\[)?/iy,
+    // The text of a label is no value.
+    before: /^(?![\s\S]*<(?:label|legend|button)\s[^<>]*$)/i,
     // Jenkins puts encrypted values in braces.
     read: reads(raw`[^<>\s\]]{3,4096}(?=\s{0,40}(?:\]\]>)?\s{0,40}</)`, (value) =>
       isFilledIn(value.replace(/^\{(?=.{20})/, "")),

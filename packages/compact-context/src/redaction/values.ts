@@ -202,6 +202,12 @@ const NAMES_A_SECRET = new RegExp(
   "i",
 );
 
+/** Names of what an issuer draws. */
+const DRAWN = /(?:token|credentials?|auth(?:orization)?|(?:api|access)[_\x20-]?key)$/i;
+/** What no issuer draws: a label (words with a capital and a space, or with an accent), `env-key`. */
+const UNDRAWN =
+  /^(?=\p{Lu}.* |.*[\u00c0-\u024f])\p{Lu}?\p{Ll}+(?:[ '’-]\p{Lu}?\p{Ll}+)*$|^[a-z]+(?:-[a-z]+)*-key$/u;
+
 /** True if the quoted text after `name` is a secret: not a placeholder, a type, prose or a path. */
 export function isQuotedSecret(value: string, name: string): boolean {
   if (isStandIn(value, name)) return false;
@@ -216,8 +222,7 @@ export function isQuotedSecret(value: string, name: string): boolean {
   )
     return false;
   if (isPasswordName(name)) return true;
-  // No issuer draws `env-key`.
-  if (/api[_\x20-]?key$/i.test(name) && /^[a-z]+(?:-[a-z]+)*-key$/.test(value)) return false;
+  if (DRAWN.test(name) && UNDRAWN.test(value)) return false;
   if (/secret|key/i.test(name)) return !/^[A-Z]+(?:_[A-Z]+)+$/.test(value);
   return !isWords(value.replace(/^[?@:.]/, "")) || /^[a-z]+\d+$/.test(value);
 }
