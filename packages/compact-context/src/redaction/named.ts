@@ -232,6 +232,8 @@ function isOfAnother(name: string, lead: string, behind: string): boolean {
   if (name === "PASS") return /(?:^|\n)[^\w\n]*$/.test(lead) && !/^ ?=/.test(behind);
   // Git signs with a key of GnuPG, named by its id.
   if (/^signingkey$/i.test(name)) return /\buser(?:[.]|\][^[]*)$/.test(lead);
+  // `to pass it on`
+  if (/^pass$/i.test(name) && /^ (?:it|this|that|them|these|those) /.test(behind)) return true;
   return RESOURCE.test(lead);
 }
 
@@ -240,7 +242,7 @@ function valueBeside(text: string, name: string, start: number): Span | undefine
   // A name must end at a word boundary: `tokenizer` does not match.
   if (/^(?:[a-z]{2}|[a-rt-z])/.test(text.slice(end, end + 2)) && /[a-z]$/i.test(name)) return undefined;
   const lead = text.slice(Math.max(0, start - BEFORE), start);
-  if (isOfAnother(name, lead, text.slice(end, end + 2))) return undefined;
+  if (isOfAnother(name, lead, text.slice(end, end + 7))) return undefined;
   for (const { between, before, read, isSaid } of RELATIONS) {
     if (isSaid && !isPasswordWord(name, lead)) continue;
     between.lastIndex = end;

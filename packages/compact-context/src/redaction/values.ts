@@ -481,7 +481,7 @@ export function isSpoken(value: string): boolean {
   if (
     !isFilledIn(value) ||
     isStandIn(value, "password") ||
-    /[()]|\[[^\]]*\]|^[/.~?]|^\d+$|^!(?:[a-z]+$|\d)/.test(value)
+    /[()]|\[[^\]]*\]|^[/.~?]|^\d+$|^\d{1,3}(?:,\d{3})+$|^!(?:[a-z]+$|\d)/.test(value)
   )
     return false;
   if (/^[a-z]+(?:_[a-z]+)+\d{0,2}$|^[A-Z][A-Za-z]+Key$/.test(value)) return false;
@@ -507,7 +507,7 @@ export function isToldApart(value: string): boolean {
 const OF_A_RULE =
   /^(?:must|should|can|may|the|an?|is|not?|optional|required|used|get|for|this|that|if|enter|leave|your|empty|in|to|from|string|see|siehe|voir|ver)\b|\b(?:of|at least|chars?|characters?|letters|digits|words?|zeichen|password|passphrase|hashed|expected)\b/i;
 
-/** True for several words that are no description of what a passphrase must contain. */
+/** True for several words that neither describe what a passphrase must contain nor name a person. */
 export function isPhrase(value: string): boolean {
-  return value.includes(" ") && !OF_A_RULE.test(value);
+  return value.includes(" ") && !OF_A_RULE.test(value) && !/ <[^<>@ ]+@[^<> ]+>$/.test(value);
 }
