@@ -145,7 +145,7 @@ const COUNT = /^\d{2,5}(?:\/\*.*|(?:\/(?:\d{1,5}|[a-z.-]{1,8}))+)$|^[\w.+-]+@[\w
 
 /** Where a secret is kept, a package, the name of an event: `default/web-tls`, `default-token-x7k2p`, `.data-api`. */
 const REFERENCE =
-  /^(?:(?=[^/-]+[/-].*[/-])[a-z]+(?:-[a-z]+)*(?:\/[a-z]+(?:-[a-z]+)*(?:-\d{1,4})?)+|@[a-z-]+\/[a-z-]+|\.[a-z]+-[a-z]+|[a-z-]+-token-[a-z\d]{5})$/;
+  /^(?:(?=[^/-]+[/-].*[/-])[a-z]+(?:-[a-z]+)*(?:\/[a-z]+(?:-[a-z]+)*(?:-\d{1,4})?)+|@[a-z-]+\/[a-z-]+|\.[a-z]+-[a-z]+|[a-z-]+-token-[bcdfghj-np-tv-xz24-9]{5})$/;
 
 const PLACEHOLDERS: readonly RegExp[] = [
   NO_SECRET_WORD,
