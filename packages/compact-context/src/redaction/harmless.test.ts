@@ -122,6 +122,11 @@ describe("what looks like code, words or a reference, and is a secret", () => {
     ["session_key: '@@'", "Garden ladder"],
     ["token: '@@'", "Gärten7Leiter"],
     ["Authorization: '@@'", "Digest8Qz2mLw9Xr4Tv7B"],
+    ["password: '@@'", "%s7garden"],
+    ["DB_PASSWORD=@@", "garden%s:Kettle"],
+    ["DB_PASSWORD=@@", "ab\\w7Kettle"],
+    ["password: '@@'", "!%?*7Aa"],
+    ["password: '@@'", "!%?*&^!"],
     ["trialToken: '@@'", "k8Qz2mLw9Xr4Tv7B"],
     ["https://mill.test/hook?token=@@", "k8Qz2mLw9Xr4Tv7B"],
     ["https://mill.test/badge?token=@@", "k8Qz2mLw9X"],
@@ -211,5 +216,9 @@ describe("what looks like a secret, and is something else", () => {
     "hashed passwords of users, you can import up to 1,000 at once",
     "// Renew the login state with password method",
     "sshpass needs a version that knows the -p option.",
+    // Patterns and formats
+    "the form has to match 'Mill password:\\s*?$'",
+    "mill_token = r'[^\\W\\d]\\w*'",
+    "user_pass = '%s:%s' % (",
   ])("RED-2 leaves %s", (text) => expect(redact(text)).toBe(text));
 });

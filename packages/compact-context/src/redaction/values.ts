@@ -192,8 +192,8 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^_[A-Z][A-Za-z]*(?:Password|Key|Token|Secret)$/,
   // Rules of validation
   /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
-  // A pattern of what a value must be
-  /^\^.+\$$|\(\?[=!:]|^s([/|#])\S*\1\S*\1\w*$/,
+  // A pattern of what a value must be, the format of a text
+  /\\[wdsWDS][*+?]|^%[sdr](?:[:@/ ]%[sdr])+$|^\^.+\$$|\(\?[=!:]|^s([/|#])\S*\1\S*\1\w*$/,
   /(?:^(?:my|put|add|insert|replace|enter|some|the|an?)|(?:^|[-_.])your)[-_ ].*(?:key|token|secret|password|passwd|here|value)(?![a-z])|(?:key|token|secret|pass(?:word)?|id|value|goes)[-_]here$/i,
   /^(?:change|set|replace)_(?:this|me|it)(?:_[a-z]+)*$/i,
 ];
