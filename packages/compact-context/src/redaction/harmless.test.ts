@@ -127,6 +127,9 @@ describe("what looks like code, words or a reference, and is a secret", () => {
     ["DB_PASSWORD=@@", "ab\\w7Kettle"],
     ["password: '@@'", "!%?*7Aa"],
     ["password: '@@'", "!%?*&^!"],
+    ["the secret key is @@", "41d7ac09~1..b55f107x"],
+    ["update_password: @@", "always7"],
+    ["DB_PASSWORD=@@", "&#x3Cgarden"],
     ["trialToken: '@@'", "k8Qz2mLw9Xr4Tv7B"],
     ["https://mill.test/hook?token=@@", "k8Qz2mLw9Xr4Tv7B"],
     ["https://mill.test/badge?token=@@", "k8Qz2mLw9X"],
@@ -220,5 +223,11 @@ describe("what looks like a secret, and is something else", () => {
     "the form has to match 'Mill password:\\s*?$'",
     "mill_token = r'[^\\W\\d]\\w*'",
     "user_pass = '%s:%s' % (",
+    // Ranges, versions, rules, types in documentation
+    'git log --format="%(trailers:key=Mill,valueonly)" 41d7ac09~1..b55f107 | head',
+    "the keys of the User Guide, v2.17.0*, chapter 4",
+    "if self.update_password == 'always' and found:",
+    "update_password: on_create",
+    "<code>{mill: text[, passphrase: &#x3C;string>]}</code>",
   ])("RED-2 leaves %s", (text) => expect(redact(text)).toBe(text));
 });

@@ -462,7 +462,7 @@ function isNamed(value: string, before: string, behind: string): boolean {
 function isDistinct(value: string): boolean {
   if (value.includes("/") && !looksGenerated(value)) return false;
   if (/token|secret|passw|credential/i.test(value) || /^[A-Z\d]{10}$/.test(value)) return false;
-  return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|@[\da-f]{12}$|^[a-z-]+[#@]v?[\d.]+$|^return[!-]\d$|^[a-z]+\*{1,2}\d{1,3}(?:\+|\*\*)[a-z\d]{1,2}$/i.test(
+  return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|@[\da-f]{12}$|^[a-z-]+[#@]v?[\d.]+$|^return[!-]\d$|^[\da-f]{7,40}(?:[~^]\d*)?\.{2,3}[\da-f]{7,40}$|^[a-z]+\*{1,2}\d{1,3}(?:\+|\*\*)[a-z\d]{1,2}$/i.test(
     value,
   );
 }

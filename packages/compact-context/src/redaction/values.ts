@@ -129,7 +129,7 @@ export interface ValueContext {
 }
 
 const TYPE_WORDS =
-  "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|eof|undefined|true|false|optional|required|default|yes|no|char|varchar|uuid";
+  "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|eof|undefined|true|false|optional|required|default|always|never|on_create|yes|no|char|varchar|uuid";
 const CODE_WORDS = "await|async|new|function|lambda|typeof|return|await|this|self|super|yield|import|require";
 const STAND_INS =
   "change[_-]?me|(?:replace|insert|fill)[_-][a-z\\d_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset|short|weak|wrong|bad|incorrect|foo|bar|foobar|test|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
@@ -154,7 +154,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^(?:jdbc:)?[a-z][a-z0-9+.-]{1,20}:\/\//i,
   // Text between two quoted texts, the first of which ends like a name: `"Password:",next:"…"`
   /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\+\w+\+$|\s?\.\s?\$)/,
-  /^(?:<|&lt;)[^>]*>?$/,
+  /^(?:<|&(?:lt|#x3[Cc]|#60);)[^>]*>?$/,
   /^#(?:[A-Za-z][\w-]*|[\da-f]{3}(?:[\da-f]{3})?)$/i,
   /^\{.*\}?\}$|^-?\}|^\{\{|#\{[@a-z]/i,
   /^\$(?:[A-Z_][A-Z0-9_]*(?:$|\/)|[a-z_]\w*(?:::|->|-$|[>)\]]|$))/i,
@@ -183,7 +183,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   // Another name and its value
   /^[a-z]+(?:_[a-z]+)*=(?:[^=]|$)/,
   // Version ranges, selectors
-  /^[~^<>=]{1,2}\d+\.\d|^v?\d+\.\d+\.\d+(?:[-+][a-z]{0,6}[\d.]*)?$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
+  /^[~^<>=]{1,2}\d+\.\d|^[@v]?\d+\.\d+\.\d+(?:[-+][a-z]{0,6}[\d.]*|\*)?$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
   // The name of an action or of a variable
   /^(?:[\w.@-]{1,40}[/:])?[A-Z]+\d?(?:_[A-Z]+\d?)*_(?:TOKEN|SECRET|PASSWORD|PW|PASS|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/,
   // Names of the standards, an alphabet
