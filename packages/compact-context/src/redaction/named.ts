@@ -195,7 +195,8 @@ export function* findKeyValues(text: string): Generator<Finding> {
   const names = new RegExp(NAMES);
   for (let match = names.exec(text); match !== null; match = names.exec(text)) {
     const span = valueBeside(text, match[0], match.index);
-    if (span === undefined || isUnderHashes(text, span) || isUsersName(text, span)) continue;
+    if (span === undefined || isUnderHashes(text, span) || isUsersName(text, span) || isCounted(text, span))
+      continue;
     yield { ...span, kind: "named-value" };
     names.lastIndex = Math.max(span.end, match.index + 1);
   }
@@ -224,6 +225,21 @@ function isUsersName(text: string, { start, end }: Span): boolean {
   const around = text.slice(Math.max(0, start - 160), end + 160);
   const program = OF_PROGRAM.exec(text.slice(Math.max(0, start - 60), start))?.[1];
   return program?.toLowerCase() === value || [...around.matchAll(USER)].some(([, user]) => user === value);
+}
+
+/** True for a number of an enumeration or a vocabulary: little more than the one above, little less than the one below. */
+function isCounted(text: string, { start, end }: Span): boolean {
+  const value = text.slice(start, end);
+  if (!/^\d{3,7}$/.test(value)) return false;
+  const numberIn = (line = ""): number => Number(/[ :=](\d{3,7}),/.exec(line)?.[1]);
+  const above = numberIn(
+    text
+      .slice(Math.max(0, start - 120), start)
+      .split("\n")
+      .at(-2),
+  );
+  const below = numberIn(text.slice(end, end + 120).split("\n")[1]);
+  return above < Number(value) && Number(value) < below && below - above < 10;
 }
 
 /** True where what stands before a name says that it is no secret's. */
