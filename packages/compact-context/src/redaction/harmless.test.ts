@@ -130,6 +130,11 @@ describe("what looks like code, words or a reference, and is a secret", () => {
     ["the secret key is @@", "41d7ac09~1..b55f107x"],
     ["update_password: @@", "always7"],
     ["DB_PASSWORD=@@", "&#x3Cgarden"],
+    ["{\n  port: 5432,\n  password: @@,\n  retries: 5600,\n}", "5433"],
+    ["{\n  a: 1000,\n  password: @@,\n  b: 9999,\n}", "4821"],
+    ["a = 4820,\npassword = @@", "4821"],
+    ["secret: '@@'", "kqzw"],
+    ["token: '@@'", "kq7z"],
     ["trialToken: '@@'", "k8Qz2mLw9Xr4Tv7B"],
     ["https://mill.test/hook?token=@@", "k8Qz2mLw9Xr4Tv7B"],
     ["https://mill.test/badge?token=@@", "k8Qz2mLw9X"],
@@ -229,5 +234,10 @@ describe("what looks like a secret, and is something else", () => {
     "if self.update_password == 'always' and found:",
     "update_password: on_create",
     "<code>{mill: text[, passphrase: &#x3C;string>]}</code>",
+    // Numbers of an enumeration, letters of a lexer
+    "  MillMail = 1004,\n  MillPassword = 1005,\n  MillPhone = 1006,",
+    '\t" otter": 2375,\n\tpassword: 2376,\n\tkettle: 2378,',
+    "this.token === 'ddd' ? short : this.token === 'dddd' ? long : other",
+    'lastToken = "?MILL";',
   ])("RED-2 leaves %s", (text) => expect(redact(text)).toBe(text));
 });
