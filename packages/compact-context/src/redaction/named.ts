@@ -1,14 +1,12 @@
 import type { Finding, Span } from "./finding.ts";
+import { HINT, isPasswordName, isPasswordWord, KEY_WORDS, PASSWORD_WORDS, SECRET_NAME } from "./names.ts";
 import {
-  HINT,
   isBareSecret,
   isExpression,
   isFilledIn,
   isGiven,
   isHintedAt,
   isMixed,
-  isPasswordName,
-  isPasswordWord,
   isPhrase,
   isQuotedSecret,
   isShuffled,
@@ -16,11 +14,8 @@ import {
   isStandIn,
   isToldApart,
   isWords,
-  KEY_WORDS,
   looksGenerated,
-  PASSWORD_WORDS,
   plainName,
-  SECRET_NAME,
   type ValueContext,
 } from "./values.ts";
 
