@@ -1,15 +1,9 @@
 import { createLruMap } from "../errors.ts";
 import { type Finder, REDACTED } from "./finding.ts";
+import { isHintingName, isPasswordName, isSecretName } from "./names.ts";
 import { isPair } from "./places.ts";
 import { withoutSplitSecrets } from "./private-keys.ts";
-import {
-  isGiven,
-  isHintedAt,
-  isHintingName,
-  isPasswordName,
-  isQuotedSecret,
-  isSecretName,
-} from "./values.ts";
+import { isGiven, isHintedAt, isQuotedSecret } from "./values.ts";
 
 /** Fields that name another field's value: `{ "name": "DB_PASSWORD", "value": "…" }`, `ParameterKey`. */
 const NAMES_ANOTHER = /^(?:\w{0,12}(?:Name|Key)|name|key)$/;

@@ -1,5 +1,6 @@
 import type { Finding } from "./finding.ts";
-import { hasSecretName, isGiven, isSecretName, isToldApart, PASSWORD_WORDS, SECRET_NAME } from "./values.ts";
+import { hasSecretName, isSecretName, PASSWORD_WORDS, SECRET_NAME } from "./names.ts";
+import { isGiven, isToldApart } from "./values.ts";
 
 // Values identified by another line: the command or label above them, the heading of their column, the kind of
 // their manifest.

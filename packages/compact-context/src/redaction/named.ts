@@ -1,14 +1,12 @@
 import type { Finding, Span } from "./finding.ts";
+import { HINT, isPasswordName, isPasswordWord, KEY_WORDS, PASSWORD_WORDS, SECRET_NAME } from "./names.ts";
 import {
-  HINT,
   isBareSecret,
   isExpression,
   isFilledIn,
   isGiven,
   isHintedAt,
   isMixed,
-  isPasswordName,
-  isPasswordWord,
   isPhrase,
   isQuotedSecret,
   isShuffled,
@@ -16,10 +14,8 @@ import {
   isStandIn,
   isToldApart,
   isWords,
-  KEY_WORDS,
   looksGenerated,
-  PASSWORD_WORDS,
-  SECRET_NAME,
+  plainName,
   type ValueContext,
 } from "./values.ts";
 
@@ -101,6 +97,8 @@ const RELATIONS: readonly Relation[] = [
   {
     between:
       /(?:(?:["'][^<>{}()\n]{0,60}|\s[^<>\n]{0,160})?>|[ \t]{0,4}:?<\/[\w:]{1,24}>\s{0,40}<(?!artifactId|version)[\w:]{1,24}(?:\s[^<>\n]{0,80})?>)\s{0,40}(?:<(?:value|string)>\s{0,40})?(?:<!\[CDATA\[)?/iy,
+    // The text of a label is no value.
+    before: /^(?![\s\S]*<(?:label|legend|button)\s[^<>]*$)/i,
     // Jenkins puts encrypted values in braces.
     read: reads(raw`[^<>\s\]]{3,4096}(?=\s{0,40}(?:\]\]>)?\s{0,40}</)`, (value) =>
       isFilledIn(value.replace(/^\{(?=.{20})/, "")),
@@ -176,8 +174,11 @@ const REST_OF_LINE = /(?:(?!&[\w.-]{1,40}=)[^\s"'`]){1,512}(?=[ \t]{0,8}(?:\r?\n
 const PHRASE =
   /[\p{L}\d][\p{L}\d'!?.-]{0,40}(?: [\p{L}\d][\p{L}\d'!?.-]{0,40}){1,7}(?=[ \t]{0,8}(?:\r?\n|$))/uy;
 const SETTING = /(?:^|\n)(?:export )?[\w.]*$/;
-/** The name of an AWS secret, or of a checksum of one. */
-const RESOURCE = /(?:sum|hash(?:ed)?|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
+/** `this.password=e,` in code that was made short: what stands before the name, and behind the sign. */
+const MADE_SHORT = /(?:^|\n)(?:this|self|[a-z])\.\w*~[a-z_$](?:\.\w+)*(?:[,;]|\|\||\?\?)/;
+/** The name of an AWS secret, or of a checksum of one; the address of a badge, which all may see. */
+const RESOURCE =
+  /badge[.]svg[?]$|\bcodecov\/c\/[\w/.-]{1,80}[?]$|(?:sum|hash(?:ed)?|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
 const LONGEST_QUOTED = 4096;
 const JUDGED = 500;
 const BEFORE = 120;
@@ -189,7 +190,8 @@ export function* findKeyValues(text: string): Generator<Finding> {
   const names = new RegExp(NAMES);
   for (let match = names.exec(text); match !== null; match = names.exec(text)) {
     const span = valueBeside(text, match[0], match.index);
-    if (span === undefined || isUnderHashes(text, span) || isUsersName(text, span)) continue;
+    if (span === undefined || isUnderHashes(text, span) || isUsersName(text, span) || isCounted(text, span))
+      continue;
     yield { ...span, kind: "named-value" };
     names.lastIndex = Math.max(span.end, match.index + 1);
   }
@@ -220,12 +222,29 @@ function isUsersName(text: string, { start, end }: Span): boolean {
   return program?.toLowerCase() === value || [...around.matchAll(USER)].some(([, user]) => user === value);
 }
 
+/** True for a number of an enumeration or a vocabulary: little more than the one above, little less than the one below. */
+function isCounted(text: string, { start, end }: Span): boolean {
+  const value = text.slice(start, end);
+  if (!/^\d{3,7}$/.test(value)) return false;
+  const numberIn = (line = ""): number => Number(/[ :=](\d{3,7}),/.exec(line)?.[1]);
+  const above = numberIn(
+    text
+      .slice(Math.max(0, start - 120), start)
+      .split("\n")
+      .at(-2),
+  );
+  const below = numberIn(text.slice(end, end + 120).split("\n")[1]);
+  return above < Number(value) && Number(value) < below && below - above < 10;
+}
+
 /** True where what stands before a name says that it is no secret's. */
 function isOfAnother(name: string, lead: string, behind: string): boolean {
   // The outcome of a test, not a password.
   if (name === "PASS") return /(?:^|\n)[^\w\n]*$/.test(lead) && !/^ ?=/.test(behind);
   // Git signs with a key of GnuPG, named by its id.
   if (/^signingkey$/i.test(name)) return /\buser(?:[.]|\][^[]*)$/.test(lead);
+  // `to pass it on`
+  if (/^pass$/i.test(name) && /^ (?:it|this|that|them|these|those) /.test(behind)) return true;
   return RESOURCE.test(lead);
 }
 
@@ -234,7 +253,7 @@ function valueBeside(text: string, name: string, start: number): Span | undefine
   // A name must end at a word boundary: `tokenizer` does not match.
   if (/^(?:[a-z]{2}|[a-rt-z])/.test(text.slice(end, end + 2)) && /[a-z]$/i.test(name)) return undefined;
   const lead = text.slice(Math.max(0, start - BEFORE), start);
-  if (isOfAnother(name, lead, text.slice(end, end + 2))) return undefined;
+  if (isOfAnother(name, lead, text.slice(end, end + 7))) return undefined;
   for (const { between, before, read, isSaid } of RELATIONS) {
     if (isSaid && !isPasswordWord(name, lead)) continue;
     between.lastIndex = end;
@@ -252,7 +271,14 @@ function assigned(text: string, named: Named): Span | undefined {
   if (quoted === undefined) return phraseAt(text, named) ?? bareSecret(text, named, named.valueAt);
   if (quoted.end === undefined) return bareSecret(text, named, quoted.start);
   const value = text.slice(quoted.start, quoted.end);
+  if (isNameItself(value, text, named)) return undefined;
   return isQuotedSecret(value, named.name) ? { start: quoted.start, end: quoted.end } : undefined;
+}
+
+/** True for `ATTRIBUTE_CLIENT_SECRET = "client-secret"`. */
+function isNameItself(value: string, text: string, { name, start }: Named): boolean {
+  if (isPasswordName(name) || !/^[a-z]+(?:[_-][a-z]+)+$/.test(value)) return false;
+  return plainName(text.slice(Math.max(0, start - 60), start) + name).endsWith(plainName(value));
 }
 
 /** A quoted value without an operator: it must itself look like a secret. */
@@ -284,9 +310,12 @@ function phraseAt(text: string, { name, start, valueAt, groups }: Named): Span |
 function bareSecret(text: string, named: Named, valueStart: number): Span | undefined {
   const scheme = matchAt(SCHEME, text, valueStart) ?? "";
   const start = valueStart + scheme.length;
-  const isSetting =
-    named.groups[1] === "=" && SETTING.test(text.slice(Math.max(0, named.start - 80), named.start));
+  const lead = text.slice(Math.max(0, named.start - 80), named.start);
   const line = matchAt(REST_OF_LINE, text, start);
+  const isSetting =
+    named.groups[1] === "=" &&
+    SETTING.test(lead) &&
+    !MADE_SHORT.test(`${lead}~${text.slice(start, start + 60)}`);
   // In YAML a password can contain any character; code contains brackets and commas.
   const isWhole =
     isSetting || (named.groups[1] === ":" && isMixed(line ?? "") && !/[,;(){}]/.test(line ?? ""));
@@ -344,7 +373,8 @@ function matchAt(pattern: RegExp, text: string, index: number): string | undefin
 // Values that look like secrets themselves, and are identified by other words on their line.
 
 /** A run of characters that can form a value. */
-const RUN = /(?<![\w./+~!#$%^*?@-]|\\(?=u[\da-f]{4}))[\w./+~!#$%^*?@-]{8,512}(?:={1,2}(?![\w=]))?/g;
+const RUN =
+  /(?<![\w./+~!#$%^*?@-]|\\(?=u[\da-fA-F]{4}|x[\da-fA-F]{2}))[\w./+~!#$%^*?@-]{8,512}(?:={1,2}(?![\w=]))?/g;
 /** A prefix that is part of the value: `4711|s9KqZ7wTr2LmX4vB8nHd`. */
 const LEAD = /(?:\b\d{1,9}\||base64:)$/;
 const LEAST = 8;
@@ -356,7 +386,7 @@ const ACCOUNT =
   /(?<![\p{L}\d-])(?:admin|root|creds?|credentials|logins?|log in|sign in|user(?:name)?|usuario|benutzer|zugang|zugangsdaten|identifiants?|логин|unlock|get in)(?![\p{L}\d-])/iu;
 /** Words near a value that mark it as harmless or as an example. */
 const NO_SECRET =
-  /\barn:|public|restor|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|(?<!secret[ -])\b(?:app)?id\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|(?<!secret)[ _-]id\b|user(?:_?name)?["']?[=:] ?["']?$|example|e\.g\.|such as|like /i;
+  /\barn:|badge[.]svg[?]|\bcodecov\/c\/|public|restor|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|(?<!secret[ -])\b(?:app)?id\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|(?<!secret)[ _-]id\b|user(?:_?name)?["']?[=:] ?["']?$|example|e\.g\.|such as|like /i;
 /** What leads from a value to the words that say what it is. */
 const TOLD_BEHIND = /^["'\x60)]{0,3}[;,]?\s{0,4}(?:[(#]|(?:for)?key:|\/\/|--|as\b|is\b|ist\b|for\w|where\b)/i;
 /** A hinting name, followed by an operator, a type and an operator, a C++ brace, or the end of a tag. */
@@ -415,7 +445,7 @@ function isHinted(value: string, before: string): boolean {
   const hinted = HINTED.exec(before);
   if (hinted === null) return false;
   const lead = before.slice(0, hinted.index);
-  if (/\b(?:cache(?: \w+){0,3}|build|lock|object|row|public|partition|crash\w+)[ \t]$/i.test(lead))
+  if (/\b(?:cache(?: \w+){0,3}|gpg|pgp|build|lock|object|row|public|partition|crash\w+)[ \t]$/i.test(lead))
     return false;
   const name = (IDENTIFIER.exec(lead)?.[0] ?? "") + hinted[0];
   return isHintedAt(value, name.replace(/["'\x60\]* \t=:：>?{\\]+$/, ""));
@@ -443,7 +473,7 @@ function isNamed(value: string, before: string, behind: string): boolean {
 function isDistinct(value: string): boolean {
   if (value.includes("/") && !looksGenerated(value)) return false;
   if (/token|secret|passw|credential/i.test(value) || /^[A-Z\d]{10}$/.test(value)) return false;
-  return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|@[\da-f]{12}$|^[a-z-]+[#@]v?[\d.]+$/i.test(
+  return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|@[\da-f]{12}$|^[a-z-]+[#@]v?[\d.]+$|^return[!-]\d$|^[\da-f]{7,40}(?:[~^]\d*)?\.{2,3}[\da-f]{7,40}$|^[a-z]+\*{1,2}\d{1,3}(?:\+|\*\*)[a-z\d]{1,2}$/i.test(
     value,
   );
 }

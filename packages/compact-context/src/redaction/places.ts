@@ -58,7 +58,8 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   isKey: (value) =>
     isMixed(value) && !/^%/.test(value) && (value.length >= 16 || /[a-z]\d|\d[a-z]/i.test(value)),
   // The argument of `-p`: a port or a path is not a password.
-  isTyped: (value) => isFilledIn(value) && !/^\d{1,5}(?::\d{1,5})?$|^[./~]/.test(value),
+  isTyped: (value) =>
+    isFilledIn(value) && !/^\d{1,5}(?::\d{1,5})?$|^[./~]|^(?:option|flag|argument)s?[.,]?$/.test(value),
   isQuotedOrMixed: (value, before) => isFilledIn(value) && (/["']$/.test(before) || isMixed(value)),
   isCookie: (value, before) => areOfSession(`${before.trim().split("\t").at(-1)}=${value}`),
   isCommunity: (value) => isFilledIn(value) && !/^(?:public|private)$/i.test(value),
@@ -274,7 +275,7 @@ function isWordGiven(value: string, before: string): boolean {
     !before.includes(value) &&
     !isCode(value) &&
     !/[()[\]{}<>=]|^(?:str(?:ing)?|text|bytes|any|object|null|none|true|false|undefined)\b/i.test(value) &&
-    !/^(?:auth\w*|prompt|field|manager|grant|flow|hash\w*|form|policy|reset\w*|only|below|above|from|and|or|that|which|you|we|is|was|login|protect\w*|based|option|for|in|on|of|to|set|stored|the|not|wrong|correct|incorrect|required|empty|invalid|missing)\b/i.test(
+    !/^(?:auth\w*|prompt|field|method|manager|grant|flow|hash\w*|form|policy|reset\w*|only|below|above|from|and|or|that|which|you|we|is|was|login|protect\w*|based|option|for|in|on|of|to|set|stored|the|not|wrong|correct|incorrect|required|empty|invalid|missing)\b/i.test(
       value,
     )
   );

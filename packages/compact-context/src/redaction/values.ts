@@ -1,34 +1,6 @@
-// Names of secrets, and what distinguishes their values from similar text.
+// What distinguishes the values of secrets from similar text.
 
-/** Pattern source for the last words of a secret's name, in camel, snake or kebab case. */
-export const SECRET_NAME: string = [
-  "(?:api|access|private|secret|encryption|signing|auth|account|activation|unseal|master|shared|service|admin|session|webhook|license|write|ingest)[_\\x20-]?key",
-  "(?<![a-z])psk(?![a-z])",
-  "pa?ss?w(?:or?|r)?d",
-  "passphrase",
-  "passcode",
-  "(?:_|pg|db|sql|user|auth|mail|login|proxy|ftp|smtp|store|key|require|root|admin)pass(?![a-z])",
-  "(?:pass|pw)(?=\\\\{0,3}[\"'`]?\\s{0,3}(?:[=:](?![=:])|[,|\\r\\n]))(?<![a-z](?:pass|pw))",
-  "pwd",
-  // Words behind these are the name of a secret that is kept elsewhere.
-  "(?<!existing|pull|(?:tls|certificates|passwords|scripts|jks)(?=secret[\"']?[:=]\\s?[\"']?[a-z]{1,40}(?:[-.][a-z]{1,40}){0,8}(?![\\w.-])))secret",
-  "(?<!(?:public_?key|page|next|continuation|sync|cursor)[_-]?)token",
-  "(?<!amz[_-])credentials?",
-  "authorization",
-  "oauth2[_-]?bearer",
-  "auth(?=[\"'`]?\\s{0,3}[=:])(?<![a-z\\d]auth)",
-].join("|");
-
-/** Words for a password in some twenty languages. */
-export const PASSWORD_WORDS: string = [
-  "pass(?:word|wd|phrase|code|wort)s?|pwd?|kennwort|mots? de passe|mdp|contraseñas?|clave|senha|parola(?: d['’]ordine)?|code (?:du |de la )?wi-?fi|(?:wi-?fi|wlan)[ -](?:code|key|schlüssel)",
-  "wachtwoord|has[łl]o|парол[а-я]{0,2}|lösenord(?:et)?|adgangskode|passord(?:et)?|salasana(?: on)?|heslo|jelszó|şifre[a-zı]{0,3}",
-  "密码|密碼|口令|パスワード|비밀번호|암호|كلمة (?:المرور|السر)|סיסמה|पासवर्ड|mật khẩu|kata sandi",
-].join("|");
-
-/** Words for a key in several languages, and short words for passwords: the value must look secret too. */
-export const KEY_WORDS =
-  "bearer(?:_auth)?|(?<![a-z])pat(?![a-z])|(?:totp|otp|[2m]fa)[ _-]?(?:seed|secret|key)|(?<![\\w-])key|(?<![a-z])(?:pw|pass(?=\\W{0,3}[:=]))(?![a-z])|jeton|clé|schlüssel|chiave|chave|llave|токен|ключ|キー|トークン|令牌|密钥|密匙|키|토큰";
+import { isHintingName, isPasswordName, isSecretName, PASSWORD_WORDS } from "./names.ts";
 
 /** Words for secrets in user interfaces: a value that is one of these words is a translation of its key. */
 const LABELS =
@@ -47,72 +19,6 @@ function isLabel(value: string): boolean {
   return NAMED_ITSELF.test(value) || (/^\p{Lu}/u.test(value) && LABELS.test(value));
 }
 
-const WHOLE_NAME = new RegExp(
-  `(?<!hashed[_-]?)(?:${SECRET_NAME})(?:[_-]?\\d{1,2}|_plain|_clear|_text)?$`,
-  "i",
-);
-
-/**
- * Pattern source for words that make a nearby generated value a secret: weaker than `SECRET_NAME`, because
- * map keys and grammar tokens have such names too.
- */
-export const HINT: string = [
-  "密钥|私钥|密匙|令牌|api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|sasl|totp|key|\\bsig(?![a-z])|cookie|\\bpin|[._-]salt|jsessionid|phpsessid|connect\\.sid|_session(?![\\w-])|wordpress_(?:logged_in|sec)|_(?:pat|api)(?![a-z])|private|bearer|crumb|webhook|dsn|license",
-  "adafruit|adobe|airtable|algolia|alibaba|anthropic|artifactory|asana|atlassian|beamer|bintray|bitbucket|bittrex|cloudflare",
-  "codecov|cohere|coinbase|confluen(?:t|ce)|contentful|datadog|discord|droneci|dropbox|etsy|facebook|fastly|finicity|finnhub",
-  "flickr|freshbooks|gitter|gocardless|heroku|hubspot|intercom|jfrog|jira|kraken|kucoin|launchdarkly|linear|linked[_-]?in",
-  "looker|mailchimp|mailgun|mapbox|mattermost|meraki|message[_-]?bird|mistral|netlify|new[_-]?relic|nytimes|okta|openai|plaid",
-  "private[_-]?ai|rapidapi|sendbird|sendgrid|sentry|snyk|sonar|squarespace|stripe|sumo|telegram|travis|twilio|twitch|twitter",
-  "typeform|xray|yandex|zendesk|alphavantage|amplitude|apify|assemblyai|auth0|binance|bugsnag|cloudimage|cloudinary|cloudmersive",
-  "cloudsmith|coinapi|coinmarketcap|deepgram|digitalocean|elevenlabs|etherscan|filestack|huggingface|infura|ipinfo|ipstack",
-  "klaviyo|langfuse|langsmith|mixpanel|nexmo|onesignal|openweather|opsgenie|pagerduty|pinecone|pubnub|railway|rollbar|scraper_?api",
-  "scraping_?bee|serp_?api|shodan|supabase|uploadcare|virustotal|vonage|vultr|wandb|weatherapi|webex|workos|postmark|codeclimate|cc_test_reporter",
-].join("|");
-
-const HAS_HINT = new RegExp(HINT, "i");
-/** Names that contain a hint and do not name a secret. */
-const HARMLESS =
-  /publi[cs]|pub[_-]?key|recv-?keys?$|signing-?key$|gpg|site[_-]?key|(?:page|next|continuation|sync)[_-]?token|cursor|(?:message|record|row|event|object|map)[_-]?key|websocket|checksum|digest|hash(?![_-]?salt)|sha\d|integrity|etag|fingerprint|(?:client|credentials?|secrets|token|webhook|auth|account)[_-]?s?ids?$|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keychain|keyboard|author(?!iz)|tokeni[sz]er|(?<!secret)[ _]id$|max_|revision|commit|version|release|idempotency|-mac$|url$|uri$/i;
-
-const ANY_NAME = new RegExp(SECRET_NAME, "i");
-let lastText = "";
-let lastHasName = false;
-
-/** True if the text contains the name of a secret; cached for the last text, since several finders ask. */
-export function hasSecretName(text: string): boolean {
-  if (text !== lastText) {
-    lastHasName = ANY_NAME.test(text);
-    lastText = text;
-  }
-  return lastHasName;
-}
-
-/** True for a field name such as `dbPassword`, `X-Api-Key` or `GITHUB_TOKEN`; false for `max_tokens`. */
-export function isSecretName(name: string): boolean {
-  return name.length <= 200 && (WHOLE_NAME.test(name) || /^(?:_?auth|pass|pw)$/i.test(name));
-}
-
-/** True for a name whose value is a secret if it looks generated: `datadogId`, `keys`, `tokenForProd`. */
-export function isHintingName(name: string): boolean {
-  return name.length <= 200 && HAS_HINT.test(name) && !HARMLESS.test(name);
-}
-
-/** True for names whose value a person may have chosen: possibly short, plain words, or with spaces. */
-export function isPasswordName(name: string): boolean {
-  return /pa?ss?w|passphrase|passcode|pass$|pwd?$|pwd|psk/i.test(name);
-}
-
-/** Behind `root-`, not `in_`; in a script without spaces behind anything. */
-const PASSWORD_WORD = new RegExp(
-  `(?:^|[^\\p{L}\\p{N}_-]|\\p{L}-|[\\u3000-\\uffff]|(?=[^a-z]))(?:${PASSWORD_WORDS})$|wort$`,
-  "iu",
-);
-
-/** True for a word that means a password in a sentence, also at the end of a compound as in German. */
-export function isPasswordWord(name: string, before: string): boolean {
-  return PASSWORD_WORD.test(before.slice(-2) + name);
-}
-
 /** Words that name a password, but also a passed test, a page width or a method: the value decides. */
 const AMBIGUOUS = /^(?:pass|pw|auth)$/i;
 
@@ -129,7 +35,7 @@ export interface ValueContext {
 }
 
 const TYPE_WORDS =
-  "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|undefined|true|false|optional|required|default|yes|no|char|varchar|uuid";
+  "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|eof|undefined|true|false|optional|required|default|always|never|on_create|yes|no|char|varchar|uuid";
 const CODE_WORDS = "await|async|new|function|lambda|typeof|return|await|this|self|super|yield|import|require";
 const STAND_INS =
   "change[_-]?me|(?:replace|insert|fill)[_-][a-z\\d_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset|short|weak|wrong|bad|incorrect|foo|bar|foobar|test|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
@@ -143,6 +49,10 @@ const PATH =
 /** A page of a count, a port and its protocol, a number with a comment behind it; a mail address. */
 const COUNT = /^\d{2,5}(?:\/\*.*|(?:\/(?:\d{1,5}|[a-z.-]{1,8}))+)$|^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/;
 
+/** Where a secret is kept, a package, the name of an event: `default/web-tls`, `default-token-x7k2p`, `.data-api`. */
+const REFERENCE =
+  /^(?:(?=[^/-]+[/-].*[/-])[a-z]+(?:-[a-z]+)*(?:\/[a-z]+(?:-[a-z]+)*(?:-\d{1,4})?)+|@[a-z-]+\/[a-z-]+|\.[a-z]+-[a-z]+|[a-z-]+-token-[bcdfghj-np-tv-xz24-9]{5})$/;
+
 const PLACEHOLDERS: readonly RegExp[] = [
   NO_SECRET_WORD,
   ALGORITHM,
@@ -150,7 +60,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^(?:jdbc:)?[a-z][a-z0-9+.-]{1,20}:\/\//i,
   // Text between two quoted texts, the first of which ends like a name: `"Password:",next:"…"`
   /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\+\w+\+$|\s?\.\s?\$)/,
-  /^(?:<|&lt;)[^>]*>?$/,
+  /^(?:<|&(?:lt|#x3[Cc]|#60);)[^>]*>?$/,
   /^#(?:[A-Za-z][\w-]*|[\da-f]{3}(?:[\da-f]{3})?)$/i,
   /^\{.*\}?\}$|^-?\}|^\{\{|#\{[@a-z]/i,
   /^\$(?:[A-Z_][A-Z0-9_]*(?:$|\/)|[a-z_]\w*(?:::|->|-$|[>)\]]|$))/i,
@@ -179,15 +89,17 @@ const PLACEHOLDERS: readonly RegExp[] = [
   // Another name and its value
   /^[a-z]+(?:_[a-z]+)*=(?:[^=]|$)/,
   // Version ranges, selectors
-  /^[~^<>=]{1,2}\d+\.\d|^v?\d+\.\d+\.\d+(?:[-+][a-z]{0,6}[\d.]*)?$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
+  /^[~^<>=]{1,2}\d+\.\d|^[@v]?\d+\.\d+\.\d+(?:[-+][a-z]{0,6}[\d.]*|\*)?$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
   // The name of an action or of a variable
-  /^(?:[\w.@-]{1,40}[/:])?[A-Z]+(?:_[A-Z]+)*_(?:TOKEN|SECRET|PASSWORD|PW|PASS|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/,
+  /^(?:[\w.@-]{1,40}[/:])?[A-Z]+\d?(?:_[A-Z]+\d?)*_(?:TOKEN|SECRET|PASSWORD|PW|PASS|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/,
+  // Names of the standards, an alphabet
+  /^x5t#S256$|^x-oauth-basic$|ABCDEFGHIJKLMNOPQRSTUVWXYZ(?:abcdefghijklmnopqrstuvwxyz|234567)/,
   // A class that is called like what it holds
   /^_[A-Z][A-Za-z]*(?:Password|Key|Token|Secret)$/,
   // Rules of validation
   /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
-  // A pattern of what a value must be
-  /^\^.+\$$|\(\?[=!:]|^s([/|#])\S*\1\S*\1\w*$/,
+  // A pattern of what a value must be, the format of a text
+  /\\[wdsWDS][*+?]|^%[sdr](?:[:@/ ]%[sdr])+$|^\^.+\$$|\(\?[=!:]|^s([/|#])\S*\1\S*\1\w*$/,
   /(?:^(?:my|put|add|insert|replace|enter|some|the|an?)|(?:^|[-_.])your)[-_ ].*(?:key|token|secret|password|passwd|here|value)(?![a-z])|(?:key|token|secret|pass(?:word)?|id|value|goes)[-_]here$/i,
   /^(?:change|set|replace)_(?:this|me|it)(?:_[a-z]+)*$/i,
 ];
@@ -195,6 +107,12 @@ const NAMES_A_SECRET = new RegExp(
   `token|secr[eèé]t|passw|api.?key|credential|clé|clef|schlüssel|geheim|chave|segredo|令牌|(?<![a-z])(?:${PASSWORD_WORDS})(?![a-z])`,
   "i",
 );
+
+/** Names of what an issuer draws. */
+const DRAWN = /(?:token|credentials?|auth(?:orization)?|(?:api|access)[_\x20-]?key)$/i;
+/** What no issuer draws: a label (words with a capital and a space, or with an accent), `env-key`. */
+const UNDRAWN =
+  /^(?=\p{Lu}.* |.*[\u00c0-\u024f])\p{Lu}?\p{Ll}+(?:[ '’-]\p{Lu}?\p{Ll}+)*$|^[a-z]+(?:-[a-z]+)*-key$/u;
 
 /** True if the quoted text after `name` is a secret: not a placeholder, a type, prose or a path. */
 export function isQuotedSecret(value: string, name: string): boolean {
@@ -210,7 +128,10 @@ export function isQuotedSecret(value: string, name: string): boolean {
   )
     return false;
   if (isPasswordName(name)) return true;
+  if (DRAWN.test(name) && UNDRAWN.test(value)) return false;
   if (/secret|key/i.test(name)) return !/^[A-Z]+(?:_[A-Z]+)+$/.test(value);
+  // A letter of a pattern, `token === "dddd"`; a kind of token, `?EOL`
+  if (/^(?:([A-Za-z])\1+|[?][A-Z]{2,4})$/.test(value)) return false;
   return !isWords(value.replace(/^[?@:.]/, "")) || /^[a-z]+\d+$/.test(value);
 }
 
@@ -268,7 +189,7 @@ export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
   if (isLabel(value) || plainName(value) === plainName(name)) return true;
   if (!isPasswordName(name)) {
-    if (COUNT.test(value)) return true;
+    if (COUNT.test(value) || REFERENCE.test(value)) return true;
     if (name !== "" && isFile(value) && !looksGenerated(value.replace(/\.\w+$/, ""))) return true;
   }
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
@@ -283,7 +204,8 @@ export function isFilledIn(value: string): boolean {
   return !TEMPLATE.test(value) && !isLabel(value);
 }
 
-function plainName(name: string): string {
+/** Letters and digits only. */
+export function plainName(name: string): string {
   return name.length > 100 ? name : name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
 
@@ -297,12 +219,12 @@ export function isExpression(value: string): boolean {
     value,
   )?.[1];
   const isName = (part: string): boolean =>
-    part.length < 6 || ((part.length < 20 || !/\d/.test(part)) && digitSwitches(part) < 3);
+    part.length < 6 ||
+    isWords(part.replace(/\$\d$/, "")) ||
+    ((part.length < 20 || !/\d/.test(part)) && digitSwitches(part) < 3);
   if (called?.split(/[.:]+/).every(isName)) return true;
   if (!/^(?:[A-Za-z_$][\w$]*)?(?:\??\.[A-Za-z_$][\w$]*)+!?$/.test(value)) return false;
-  return value
-    .split(".")
-    .every((part) => isName(part) || isWords(part) || /^[A-Z\d]+(?:_[A-Z\d]+)+$/.test(part));
+  return value.split(".").every((part) => isName(part) || /^[A-Z\d]+(?:_[A-Z\d]+)+$/.test(part));
 }
 
 /** In a sentence `ivory.tower` is a password, while `user.password` and `find(x` are still code. */
@@ -313,8 +235,16 @@ export function isCode(value: string): boolean {
 /** What has the signs of an expression and is none: a digit among its letters, a bracket that nothing opens or closes. */
 const IN_SETTING = /^[\w.]+\d$|^\w*[a-z]\d[a-z]\w*[.]\w+$|^[.]|!$|^[^(]*\)[^(]*$|^[^[]*\][^[]*$|\[[^\]]*$/i;
 
+/** What is cut from code that was made short: `e.token??t.token`, `{token:e}=this`, `t.tokens.length-1`. */
+const CUT = /^(?:[a-z_$]\.\w+\?\?[a-z_$]\.|[a-z_$]\}=|[a-z_$]\.[\w.]+\.length-\d$)/;
+
 /** In `DB_PASSWORD=ivory.tower9`, where a shell reads it, words are no field of an object. */
-function isReference(value: string, { name, joint, ownLine }: ValueContext): boolean {
+function isReference(value: string, { name, joint, ownLine, next }: ValueContext): boolean {
+  if (/[,;]/.test(next) && CUT.test(value)) return true;
+  if (joint !== "=" && /^!![a-z]\w*\??\./.test(value)) return true;
+  // `token = found!;`, `token = line[start:end]`, `token = 1*char`
+  const isOfCode = /^[a-z]\w*(?:!;|\[\w*[:(]\w*[\])])$|^\d\*[a-z]+\s?$/.test(value + next);
+  if (isOfCode && joint === "= " && !isPasswordName(name)) return true;
   const isYaml = joint === ":" && ownLine && /^[A-Z]/.test(value);
   const isSetting = isYaml || (joint === "=" && (ownLine || /^[A-Z]+$/.test(name)));
   return isExpression(value) && !(isSetting && isPasswordName(name) && IN_SETTING.test(value));
@@ -324,8 +254,13 @@ function isReference(value: string, { name, joint, ownLine }: ValueContext): boo
 const SAYABLE =
   /^(?:(?!.*q[^u])(?:[^aeiouy]{0,3}[aeiouy]{1,3})+[^aeiouy]{0,3}|https?|html|xml|sql|sdk|ssl|tls|jwt|css|rpc|tcp|gcp)$/i;
 
+/** Words that are spelled with digits. */
+const WITH_DIGITS =
+  /(?<![A-Za-z\d])(?:e2e|i18n|l10n|a11y|k8s|ec2)(?![a-z\d])|(?:[Aa]uth2|[Rr]fc\d{4})(?![a-z\d])/g;
+
 /** True for compound names as in code: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`. */
-export function isWords(value: string): boolean {
+export function isWords(name: string): boolean {
+  const value = /\d/.test(name) ? name.replace(WITH_DIGITS, (word) => word.replace(/\d/g, "")) : name;
   if (!/^[#$\w-]+(?:\.[$\w-]+)*$/.test(value) || /\d{4}/.test(value.replace(/25519|2048|4096/, "")))
     return false;
   const letters = value.replace(/[^A-Za-z]/g, "").length;
@@ -454,7 +389,7 @@ export function isSpoken(value: string): boolean {
   if (
     !isFilledIn(value) ||
     isStandIn(value, "password") ||
-    /[()]|\[[^\]]*\]|^[/.~?]|^\d+$|^!(?:[a-z]+$|\d)/.test(value)
+    /[()]|\[[^\]]*\]|^[/.~?]|^\d+$|^\d{1,3}(?:,\d{3})+$|^!(?:[a-z]+$|\d)/.test(value)
   )
     return false;
   if (/^[a-z]+(?:_[a-z]+)+\d{0,2}$|^[A-Z][A-Za-z]+Key$/.test(value)) return false;
@@ -480,7 +415,7 @@ export function isToldApart(value: string): boolean {
 const OF_A_RULE =
   /^(?:must|should|can|may|the|an?|is|not?|optional|required|used|get|for|this|that|if|enter|leave|your|empty|in|to|from|string|see|siehe|voir|ver)\b|\b(?:of|at least|chars?|characters?|letters|digits|words?|zeichen|password|passphrase|hashed|expected)\b/i;
 
-/** True for several words that are no description of what a passphrase must contain. */
+/** True for several words that neither describe what a passphrase must contain nor name a person. */
 export function isPhrase(value: string): boolean {
-  return value.includes(" ") && !OF_A_RULE.test(value);
+  return value.includes(" ") && !OF_A_RULE.test(value) && !/ <[^<>@ ]+@[^<> ]+>$/.test(value);
 }
