@@ -41,7 +41,7 @@ export function ageWeight(time: number): number {
 
 /** The latest messages show where the work stands: how many, and the factor on their weight. */
 const NEWEST_MESSAGES = 16;
-const NEWEST = 4;
+const NEWEST = 2;
 
 /** Typed messages up to this many characters form one piece. */
 const WHOLE_MESSAGE = 360;

@@ -28,7 +28,7 @@ export const WEIGHTS = {
   /** "Let me look at …": announces a step, which the step itself shows. */
   narration: 0.2,
   report: 0.4,
-  changed: 1.2,
+  changed: 2.2,
   code: 0.35,
   ran: 1.6,
   committed: 4,
