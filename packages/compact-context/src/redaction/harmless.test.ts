@@ -4,6 +4,17 @@ import { redact } from "./redactor.ts";
 describe("what looks like code, words or a reference, and is a secret", () => {
   it.each([
     ["Server=db;Password=@@;", "FalconStone!"],
+    ["https://x-access-token:@@@git.mill.test/a.git", "ghs_Qk82mLw9Xr4Tv7BnQ2zK5pWc8dHf3Js6aGt1"],
+    ["PGPASSWORD=@@ psql -h db", "qkLW82Rovn_TB.m.zz"],
+    ["DB_PASSWORD=@@", "HeronQuay1Otter6(AM3"],
+    ["PASSWORD=@@", "DEV1_PASS"],
+    ["DB_PASSWORD = @@", "k8sOtter73"],
+    ["![x](https://ci.mill.test/badge.svg?b=m) - DB_PASSWORD @@", "k8Qz2mLw9Xr4Tv7BnQ2zK5pW"],
+    ["jwt:\n  secret: '@@'", "jwt-secret"],
+    ['{"password":"@@"}', "Kq8\\\\w*Xr2"],
+    ["API_KEY: '@@'", "prod-admin-key"],
+    ["auth_token: @@", "oskgjaddk/rhfdzgd-iifigudx"],
+    ["a.secret=@@", "q;Kq8Qz2mL"],
     ["VERIFY_TOKEN=@@", "heron_and_lantern"],
     ['"client_secret" :"@@"', "mill7Otter2Quay"],
     ['{"client_secret" :"@@"}', "mill7Otter2Quay"],
@@ -171,7 +182,6 @@ describe("what looks like a secret, and is something else", () => {
     "private OAuth2MillAuthorization toOAuth2MillAuthorization(",
     "OAuth2RenewToken renewToken = OAuth2MillProviderUtils.renewToken(builder,",
     "formatDate, _formatRfc3339DateTimeOfMill, fromBytes, renewToken, other",
-    "credential provider of the mill (option ec2MetadataV1Disabled)",
     "renewToken: MillRenewTokenSchema$1.optional(),",
     // Code that was made short
     "this.password=e,this.token=t,this.secret=n",

@@ -175,7 +175,8 @@ const PHRASE =
   /[\p{L}\d][\p{L}\d'!?.-]{0,40}(?: [\p{L}\d][\p{L}\d'!?.-]{0,40}){1,7}(?=[ \t]{0,8}(?:\r?\n|$))/uy;
 const SETTING = /(?:^|\n)(?:export )?[\w.]*$/;
 /** `this.password=e,` in code that was made short: what stands before the name, and behind the sign. */
-const MADE_SHORT = /(?:^|\n)(?:this|self|[a-z])\.\w*~[a-z_$](?:\.\w+)*(?:[,;]|\|\||\?\?)/;
+const MADE_SHORT =
+  /(?:^|\n)(?:this|self|[a-z])\.\w*~[a-z_$](?:\.\w+)*(?:[,;](?:this|self|[a-z_$])\b(?!\d)|\|\||\?\?)/;
 /** The name of an AWS secret, or of a checksum of one; the address of a badge, which all may see. */
 const RESOURCE =
   /badge[.]svg[?]$|\bcodecov\/c\/[\w/.-]{1,80}[?]$|(?:sum|hash(?:ed)?|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
@@ -222,7 +223,7 @@ function isUsersName(text: string, { start, end }: Span): boolean {
   return program?.toLowerCase() === value || [...around.matchAll(USER)].some(([, user]) => user === value);
 }
 
-/** True for a number of an enumeration or a vocabulary: little more than the one above, little less than the one below. */
+/** True for a number of an enumeration or a vocabulary: between the one above and the one below, which are close. */
 function isCounted(text: string, { start, end }: Span): boolean {
   const value = text.slice(start, end);
   if (!/^\d{3,7}$/.test(value)) return false;
@@ -234,7 +235,7 @@ function isCounted(text: string, { start, end }: Span): boolean {
       .at(-2),
   );
   const below = numberIn(text.slice(end, end + 120).split("\n")[1]);
-  return above < Number(value) && Number(value) < below && below - above < 10;
+  return above < Number(value) && Number(value) < below && below - above < 4;
 }
 
 /** True where what stands before a name says that it is no secret's. */
@@ -278,7 +279,8 @@ function assigned(text: string, named: Named): Span | undefined {
 /** True for `ATTRIBUTE_CLIENT_SECRET = "client-secret"`. */
 function isNameItself(value: string, text: string, { name, start }: Named): boolean {
   if (isPasswordName(name) || !/^[a-z]+(?:[_-][a-z]+)+$/.test(value)) return false;
-  return plainName(text.slice(Math.max(0, start - 60), start) + name).endsWith(plainName(value));
+  const before = /[\w-]*$/.exec(text.slice(Math.max(0, start - 60), start))?.[0] ?? "";
+  return plainName(before + name).endsWith(plainName(value));
 }
 
 /** A quoted value without an operator: it must itself look like a secret. */
@@ -320,7 +322,9 @@ function bareSecret(text: string, named: Named, valueStart: number): Span | unde
   const isWhole =
     isSetting || (named.groups[1] === ":" && isMixed(line ?? "") && !/[,;(){}]/.test(line ?? ""));
   const found = (isWhole ? line : undefined) ?? matchAt(BARE, text, start) ?? "";
-  const value = found.replace(/(?:[)\]}:*?;,]|(?<!\.)\.){1,8}$/, "");
+  // `https://x-access-token:…@host`
+  const atHost = named.groups[1] === ":" && /:\/\/[\w.%+-]{0,64}$/.test(lead) ? found.lastIndexOf("@") : -1;
+  const value = (atHost > 0 ? found.slice(0, atHost) : found).replace(/(?:[)\]}:*?;,]|(?<!\.)\.){1,8}$/, "");
   if (value === "") return undefined;
   const end = start + value.length;
   const context = contextOf(text, named, end);
@@ -374,7 +378,7 @@ function matchAt(pattern: RegExp, text: string, index: number): string | undefin
 
 /** A run of characters that can form a value. */
 const RUN =
-  /(?<![\w./+~!#$%^*?@-]|\\(?=u[\da-fA-F]{4}|x[\da-fA-F]{2}))[\w./+~!#$%^*?@-]{8,512}(?:={1,2}(?![\w=]))?/g;
+  /(?:(?<![\w./+~!#$%^*?@-]|\\(?=u[\da-f]{4}|u00[C-F][\dA-F]|x[c-fC-F][\da-fA-F]))|(?<=\\u[\da-fA-F]{4}|\\x[\da-fA-F]{2}))[\w./+~!#$%^*?@-]{8,512}(?:={1,2}(?![\w=]))?/g;
 /** A prefix that is part of the value: `4711|s9KqZ7wTr2LmX4vB8nHd`. */
 const LEAD = /(?:\b\d{1,9}\||base64:)$/;
 const LEAST = 8;
@@ -386,7 +390,7 @@ const ACCOUNT =
   /(?<![\p{L}\d-])(?:admin|root|creds?|credentials|logins?|log in|sign in|user(?:name)?|usuario|benutzer|zugang|zugangsdaten|identifiants?|логин|unlock|get in)(?![\p{L}\d-])/iu;
 /** Words near a value that mark it as harmless or as an example. */
 const NO_SECRET =
-  /\barn:|badge[.]svg[?]|\bcodecov\/c\/|public|restor|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|(?<!secret[ -])\b(?:app)?id\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|(?<!secret)[ _-]id\b|user(?:_?name)?["']?[=:] ?["']?$|example|e\.g\.|such as|like /i;
+  /\barn:|(?:badge[.]svg[?]|\bcodecov\/c\/)\S*$|public|restor|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|(?<!secret[ -])\b(?:app)?id\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|(?<!secret)[ _-]id\b|user(?:_?name)?["']?[=:] ?["']?$|example|e\.g\.|such as|like /i;
 /** What leads from a value to the words that say what it is. */
 const TOLD_BEHIND = /^["'\x60)]{0,3}[;,]?\s{0,4}(?:[(#]|(?:for)?key:|\/\/|--|as\b|is\b|ist\b|for\w|where\b)/i;
 /** A hinting name, followed by an operator, a type and an operator, a C++ brace, or the end of a tag. */

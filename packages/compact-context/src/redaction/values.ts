@@ -60,7 +60,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^(?:jdbc:)?[a-z][a-z0-9+.-]{1,20}:\/\//i,
   // Text between two quoted texts, the first of which ends like a name: `"Password:",next:"…"`
   /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\+\w+\+$|\s?\.\s?\$)/,
-  /^(?:<|&(?:lt|#x3[Cc]|#60);)[^>]*>?$/,
+  /^(?:<|&lt;)[^>]*>?$|^&#(?:x3c|60);(?:[a-z]+>?|[^>]*>)$/i,
   /^#(?:[A-Za-z][\w-]*|[\da-f]{3}(?:[\da-f]{3})?)$/i,
   /^\{.*\}?\}$|^-?\}|^\{\{|#\{[@a-z]/i,
   /^\$(?:[A-Z_][A-Z0-9_]*(?:$|\/)|[a-z_]\w*(?:::|->|-$|[>)\]]|$))/i,
@@ -91,7 +91,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   // Version ranges, selectors
   /^[~^<>=]{1,2}\d+\.\d|^[@v]?\d+\.\d+\.\d+(?:[-+][a-z]{0,6}[\d.]*|\*)?$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
   // The name of an action or of a variable
-  /^(?:[\w.@-]{1,40}[/:])?[A-Z]+\d?(?:_[A-Z]+\d?)*_(?:TOKEN|SECRET|PASSWORD|PW|PASS|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/,
+  /^(?:[\w.@-]{1,40}[/:])?[A-Z]+(?:_[A-Z]+)*_(?:TOKEN|SECRET|PASSWORD|PW|PASS|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/,
   // Names of the standards, an alphabet
   /^x5t#S256$|^x-oauth-basic$|ABCDEFGHIJKLMNOPQRSTUVWXYZ(?:abcdefghijklmnopqrstuvwxyz|234567)/,
   // A class that is called like what it holds
@@ -99,7 +99,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   // Rules of validation
   /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
   // A pattern of what a value must be, the format of a text
-  /\\[wdsWDS][*+?]|^%[sdr](?:[:@/ ]%[sdr])+$|^\^.+\$$|\(\?[=!:]|^s([/|#])\S*\1\S*\1\w*$/,
+  /^(?!.*\d).*\\[wdsWDS][*+?]|^%[sdr](?:[:@/ ]%[sdr])+$|^\^.+\$$|\(\?[=!:]|^s([/|#])\S*\1\S*\1\w*$/,
   /(?:^(?:my|put|add|insert|replace|enter|some|the|an?)|(?:^|[-_.])your)[-_ ].*(?:key|token|secret|password|passwd|here|value)(?![a-z])|(?:key|token|secret|pass(?:word)?|id|value|goes)[-_]here$/i,
   /^(?:change|set|replace)_(?:this|me|it)(?:_[a-z]+)*$/i,
 ];
@@ -112,7 +112,7 @@ const NAMES_A_SECRET = new RegExp(
 const DRAWN = /(?:token|credentials?|auth(?:orization)?|(?:api|access)[_\x20-]?key)$/i;
 /** What no issuer draws: a label (words with a capital and a space, or with an accent), `env-key`. */
 const UNDRAWN =
-  /^(?=\p{Lu}.* |.*[\u00c0-\u024f])\p{Lu}?\p{Ll}+(?:[ '’-]\p{Lu}?\p{Ll}+)*$|^[a-z]+(?:-[a-z]+)*-key$/u;
+  /^(?=\p{Lu}.* |.*[\u00c0-\u024f])\p{Lu}?\p{Ll}+(?:[ '’-]\p{Lu}?\p{Ll}+)*$|^(?:env|request|fallback|test)(?:-[a-z]+)?-key$/u;
 
 /** True if the quoted text after `name` is a secret: not a placeholder, a type, prose or a path. */
 export function isQuotedSecret(value: string, name: string): boolean {
@@ -185,11 +185,21 @@ export function isMixed(value: string): boolean {
   return /\p{L}/u.test(value) && !ALGORITHM.test(value);
 }
 
+/** The name of a variable whose words end in digits: `AUTH0_SECRET`. */
+const NUMBERED_NAME =
+  /^[A-Z]+\d?(?:_[A-Z]+\d?)*_(?:TOKEN|SECRET|PASSWORD|PW|PASS|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/;
+
+function isPlace(value: string): boolean {
+  return (
+    REFERENCE.test(value) && value.split(/[^a-z]+/).every((part) => part.length < 4 || SAYABLE.test(part))
+  );
+}
+
 export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
   if (isLabel(value) || plainName(value) === plainName(name)) return true;
   if (!isPasswordName(name)) {
-    if (COUNT.test(value) || REFERENCE.test(value)) return true;
+    if (COUNT.test(value) || isPlace(value) || NUMBERED_NAME.test(value)) return true;
     if (name !== "" && isFile(value) && !looksGenerated(value.replace(/\.\w+$/, ""))) return true;
   }
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
@@ -220,11 +230,13 @@ export function isExpression(value: string): boolean {
   )?.[1];
   const isName = (part: string): boolean =>
     part.length < 6 ||
-    isWords(part.replace(/\$\d$/, "")) ||
+    (isWords(part.replace(/\$\d$/, "")) && !/\d/.test(part.replace(WITH_DIGITS, "").replace(/\$\d$/, ""))) ||
     ((part.length < 20 || !/\d/.test(part)) && digitSwitches(part) < 3);
   if (called?.split(/[.:]+/).every(isName)) return true;
   if (!/^(?:[A-Za-z_$][\w$]*)?(?:\??\.[A-Za-z_$][\w$]*)+!?$/.test(value)) return false;
-  return value.split(".").every((part) => isName(part) || /^[A-Z\d]+(?:_[A-Z\d]+)+$/.test(part));
+  return value
+    .split(".")
+    .every((part) => isName(part) || isWords(part) || /^[A-Z\d]+(?:_[A-Z\d]+)+$/.test(part));
 }
 
 /** In a sentence `ivory.tower` is a password, while `user.password` and `find(x` are still code. */
@@ -233,7 +245,8 @@ export function isCode(value: string): boolean {
 }
 
 /** What has the signs of an expression and is none: a digit among its letters, a bracket that nothing opens or closes. */
-const IN_SETTING = /^[\w.]+\d$|^\w*[a-z]\d[a-z]\w*[.]\w+$|^[.]|!$|^[^(]*\)[^(]*$|^[^[]*\][^[]*$|\[[^\]]*$/i;
+const IN_SETTING =
+  /^[\w.]+\d$|^\w*[a-z]\d+[a-z]\w*(?:[.]\w+)+$|^[.]|!$|^[^(]*\)[^(]*$|^[^[]*\][^[]*$|\[[^\]]*$/i;
 
 /** What is cut from code that was made short: `e.token??t.token`, `{token:e}=this`, `t.tokens.length-1`. */
 const CUT = /^(?:[a-z_$]\.\w+\?\?[a-z_$]\.|[a-z_$]\}=|[a-z_$]\.[\w.]+\.length-\d$)/;
@@ -256,7 +269,7 @@ const SAYABLE =
 
 /** Words that are spelled with digits. */
 const WITH_DIGITS =
-  /(?<![A-Za-z\d])(?:e2e|i18n|l10n|a11y|k8s|ec2)(?![a-z\d])|(?:[Aa]uth2|[Rr]fc\d{4})(?![a-z\d])/g;
+  /(?<![A-Za-z\d])(?:e2e|i18n|l10n|a11y|k8s|ec2)(?=[-_.]|$)|(?:[Aa]uth2|[Rr]fc\d{4})(?![a-z\d])/g;
 
 /** True for compound names as in code: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`. */
 export function isWords(name: string): boolean {
