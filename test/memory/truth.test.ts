@@ -121,7 +121,7 @@ it(
   SLOW,
 );
 
-it.each(["passives", "unreplaced", "parallels"] as const)(
+it.each(["passives", "unreplaced", "parallels", "others"] as const)(
   "MEM-14 replaces what a sentence surely names, and nothing else: %s",
   async (kind) => {
     expect((await coursesOf(sixth[kind])).failed).toEqual([]);

@@ -258,6 +258,30 @@ The standup is at 9:30.;;The retro is in Berlin. | The standup is now at 10:15 a
 Unser Port ist 8080.;;Unser Team ist in Köln. | Unser Port ist jetzt 9090 und das Team Blau. | 8080 | Köln
 `);
 
+/** What somebody else changed, and what did not change, replaces nothing of the user's. */
+export const others: readonly Course[] = coursesIn(String.raw`
+I work at Fernhill. | My neighbour no longer works at Fernhill, he is at Oakbridge now. |  | I work at
+Our linter is Eslint. | We haven't switched the linter to Biome, that was just an idea. |  | Eslint
+Our repo uses npm. | We did not switch the repo to pnpm, that was just an idea. |  | npm
+My brother lives in Ghent. | I no longer live in Ghent. |  | brother
+I live in Hamburg. | My wife and I moved to Bremen. | Hamburg | Bremen
+I visit my brother on Mondays. | I visit my brother on Fridays now. | Mondays | Fridays
+Max leads the data team. | My colleague Ines now leads the data team. | Max | Ines
+Ich arbeite bei Sandkrug. | Meine Nachbarin arbeitet nicht mehr bei Sandkrug. |  | Ich arbeite
+Mein Zahnarzt ist Dr. Wolf. | Der Zahnarzt meines Vaters ist jetzt Dr. Ahlers. |  | Wolf
+J'habite à Lille. | Mon frère n'habite plus à Lille. |  | J'habite
+Ma coiffeuse est Odile. | La coiffeuse de ma mère est maintenant Solange. |  | Odile
+Mi abogado es Lamas. | El abogado de mi tía ahora es Robles. |  | Lamas
+Trabajo en Granja Sur. | Mi vecino ya no trabaja en Granja Sur, ahora está en Marina. |  | Trabajo
+Moro em Faro. | Meu irmão não mora mais em Faro, agora está em Braga. |  | Moro em Faro
+Meu médico é o doutor Lobo. | O médico do meu tio agora é o doutor Reis. |  | Lobo
+Я работаю в Сосновке. | Мой брат больше не работает в Сосновке, он теперь в Берёзовке. |  | Я работаю
+Срок основного проекта — 5 мая. | Срок учебного проекта теперь 9 мая. |  | основного
+Срок основного проекта — 5 мая. | Срок основного проекта теперь 9 мая. | 5 мая | 9 мая
+我住在苏州。 | 我哥哥不住在苏州了，他现在住在宁波。 |  | 我住在苏州
+私は神戸に住んでいます。 | 兄は神戸から奈良に引っ越しました。 |  | 私は神戸
+`);
+
 /** A reason behind a request to forget is not kept; a fact behind it is, whatever its words. */
 export const behind: readonly Course[] = coursesIn(String.raw`
 My salary is 54,000. | Forget my salary. It's nobody's business. | 54,000;;business

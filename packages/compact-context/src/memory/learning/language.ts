@@ -173,13 +173,33 @@ export const UNCHANGED: RegExp = new RegExp(
   "giu",
 );
 
-/** Somebody else at the beginning of a statement: what they changed is theirs. */
-export const OTHERS: RegExp =
-  /^(?:(?:my|our) (?:\p{L}+ )?(?:brother|sister|cousin|friend|neighbou?r|wife|husband|partner|mother|father|uncle|aunt|client|customer|competitor|rival|supplier)(?:s?['’]s?)?(?: \p{L}+)?|(?:a|the) (?:friend|client|customer|competitor|rival|supplier|neighbou?r(?:ing \p{L}+)?|other \p{L}+)s?(?:['’]s?(?: \p{L}+)?)?|(?:die|das|der) \p{L}+ (?:mein|unser|sein|ihr)e[srm] \p{L}+|(?:das|die|der) (?:ander|benachbart)\p{L}+ \p{L}+|(?:das|die|der) \p{L}+ nebenan|l['’]\p{L}+ (?:voisine?|d['’]à côté)|l['’]autre \p{L}+|(?:el|la) otr[oa] \p{L}+|[ao] outr[oa] \p{L}+|соседн\p{L}+ \p{L}+|друг\p{L}+ \p{L}+)(?=\s)/iu;
+const MY =
+  "(?:my|our|(?:mein|unser)(?:e[nmrs]?)?|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?|(?:[oa]s? )?(?:meus?|minhas?|noss[oa]s?)|мо(?:[йяёиюе]|его|ей|их)|наш(?:[аеи]|его|ей|их)?|我的?|私の)";
+
+const RELATIVES = any(
+  "sons?|daughters?|kids?|child(?:ren)?|mother|father|mum|mom|dad|brothers?|sisters?|parents?|husband|wife|partner|boyfriend|girlfriend|ex(?:-\\p{L}+)?|friends?|colleagues?|neighbou?rs?|(?:room|flat|house)mate|landlord|(?:step|grand)?(?:mother|father|son|daughter|child)(?:-in-law)?|gran|grandma|grandpa|uncle|aunt|cousin|nephew|niece|client|customer|competitor|rival|supplier",
+  "sohn(?:es)?|söhne|töchter|tochter|mutter|vaters?|bruders?|brüder|schwestern?|eltern|mann(?:es)?|frau|freund(?:in|es|s)?|nachbar(?:in|n|s)?|kolleg(?:en?|in)|onkels?|tante|cousine?|oma|opa|neffen?|nichte|vermieter(?:in|s)?|mitbewohner(?:in|s)?",
+  "fils|filles?|enfants|mère|père|frères?|sœurs?|soeurs?|mari|femme|amie?|copain|copine|voisine?|collègue|oncle|tante|cousine?|grand-(?:mère|père)|neveu|nièce",
+  "hij[oa]s?|madre|padres?|herman[oa]s?|marido|mujer|espos[oa]|novi[oa]|amig[oa]|vecin[oa]|colega|compañer[oa]|t[íi][oa]|prim[oa]|abuel[oa]|sobrin[oa]|filh[oa]s?|mãe|pais?|irmãos?|irmãs?|mulher|namorad[oa]|vizinh[oa]|av[óô]|sobrinh[oa]",
+  "сын(?:а|у)?|доч(?:ь|ери|ка|ки)|мат(?:ь|ери)|мам[аые]|отец|отц[ау]|пап[аые]|брат[ау]?|сестр[аые]|муж[ау]?|жен[аые]|друг[ау]?|подруг[аие]|сосед(?:а|у|ка|ки|ке)?|коллег[аие]|дяд[яи]|т[её]т[яи]|бабушк[аие]|дедушк[аие]|родител(?:и|ей)",
+);
+
+/** Somebody else whom a statement is of, as its subject or as the owner of it: what they changed is theirs. */
+export const OTHERS: RegExp = new RegExp(
+  any(
+    `(?<=^(?:|(?:(?:the|el|la|los|las|les?|[oa]s?|d(?:er|ie|as)) |l['’])(?:\\p{L}+ ){1,2}?(?:(?:of|von|de) |d(?=[oa]s? )|(?=mein|unser))|(?!(?:я|мы) )(?:\\p{L}+ ){1,2}(?=мо|наш)))${MY} ?(?:\\p{L}+ )?${RELATIVES}(?![\\p{L}])(?! (?:and|und|et|y|e|и) (?:i|me|ich|moi|yo|eu|я)(?![\\p{L}]))`,
+    "^(?:私の|うちの)?(?:父|母|兄|弟|姉|妹|夫|妻|娘|息子|友人|友達|同僚|隣人|彼氏|彼女)(?:さん)?(?=[はがのも])",
+    "^我们?的?(?:爸|妈|父亲|母亲|哥|姐|弟|妹|儿子|女儿|丈夫|妻子|老公|老婆|男朋友|女朋友|朋友|同事|邻居|室友)(?!.{0,2}[和跟]我)",
+    "^(?:(?:a|the) (?:friend|client|customer|competitor|rival|supplier|neighbou?r(?:ing \\p{L}+)?|other \\p{L}+)s?(?:['’]s?(?: \\p{L}+)?)?|(?:die|das|der) \\p{L}+ (?:sein|ihr)e[srm] \\p{L}+|(?:das|die|der) (?:ander|benachbart)\\p{L}+ \\p{L}+|(?:das|die|der) \\p{L}+ nebenan|l['’]\\p{L}+ (?:voisine?|d['’]à côté)|l['’]autre \\p{L}+|(?:el|la) otr[oa] \\p{L}+|[ao] outr[oa] \\p{L}+|соседн\\p{L}+ \\p{L}+|друг\\p{L}+ \\p{L}+)(?=\\s)",
+  ),
+  "iu",
+);
 
 /** A person of the speaker's as the subject of a statement: not meant if the user speaks of their own data. */
-export const KIN: RegExp =
-  /^(?:my|our|meine?|unsere?|mon|ma|notre|mi|nuestr[oa]|(?:[oa] )?(?:meu|minha)|мо[йяё]|我的?|私の)\s?(?:\p{L}+\s)?(?:son|daughter|kids?|children|mother|father|mum|mom|dad|brother|sister|parents?|husband|wife|partner|boyfriend|girlfriend|ex(?:-\p{L}+)?|friend|boss|colleague|neighbou?r|landlord|client|customer|doctor|dentist|therapist|lawyer|solicitor|accountant|teacher|nephew|niece|nanny|babysitter|cleaner|coach|tutor|trainer|gran|grandma|grandpa|uncle|aunt|cousin|grandmother|grandfather|cat|dog|sohn|tochter|mutter|vater|bruder|schwester|mann|frau|freundin|freund|chefin|chef|fils|fille|mère|père|frère|sœur|mari|femme|hij[oa]|madre|padre|herman[oa]|jef[ea]|filh[oa]|mãe|pai|irmão|irmã|сын|дочь|мать|отец|брат|сестра|муж|жена)(?![\p{L}])/iu;
+export const KIN: RegExp = new RegExp(
+  `^${MY}\\s?(?:\\p{L}+\\s)?(?:${RELATIVES}|boss|doctor|dentist|therapist|lawyer|solicitor|accountant|teacher|nanny|babysitter|cleaner|coach|tutor|trainer|cat|dog|chefin|chef|jef[ea])(?![\\p{L}])`,
+  "iu",
+);
 
 export const WEAK_CHANGE: RegExp = rule(
   word(
