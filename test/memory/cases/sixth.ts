@@ -58,6 +58,28 @@ Anna leads the data team.;;Anna leads the web team. | Forget that Anna leads the
 My car insurance is with Allmark.;;My home insurance is with Allmark. | Forget my home insurance. | home insurance | car insurance
 Our staging server is called heron.;;Our test server is called stork. | Forget our test server. | stork | heron
 My mother's birthday is on May 4.;;My father's birthday is on May 9. | Forget my mother's birthday. | May 4 | May 9
+My phone is a Pixel with 128 GB.;;My phone number ends in 6042. | Delete my phone number. | 6042 | Pixel
+Mein Handy ist ein Nokia.;;Meine Handynummer endet auf 6042. | Lösch meine Handynummer. | 6042 | Nokia
+Meine Bank ist die Elbkasse.;;Meine Kontonummer ist 60427781. | Lösch meine Kontonummer. | 60427781 | Elbkasse
+Мой телефон — Нокия.;;Мой номер телефона кончается на 6042. | Удали мой номер телефона. | 6042 | Нокия
+我的手机是小米。;;我的手机号尾号是 6042。 | 删掉我的手机号。 | 6042 | 小米
+Retiens que le serveur de test s'appelle bouvreuil.;;Retiens que le serveur de production s'appelle pinson. | Oublie le serveur de test. | bouvreuil | pinson
+Recuerda que el servidor de pruebas se llama jilguero.;;Recuerda que el servidor de producción se llama gorrión. | Olvida el servidor de pruebas. | jilguero | gorrión
+Lembre que o servidor de testes se chama sabiá.;;Lembre que o servidor de produção se chama curió. | Esqueça o servidor de testes. | sabiá | ^O servidor de produção se chama curió
+Mi notaría es Solares.;;Mi contacto de la notaría es Berta. | Borra a mi contacto de la notaría. | Berta | Solares
+Minha escola é a Aurora.;;O preço da minha escola é 310 reais. | Apague o preço da minha escola. | 310 | Aurora
+Mein Verein ist der Ruderklub.;;Der Beitrag meines Vereins ist 119 Euro. | Lösche den Beitrag meines Vereins. | 119 | Ruderklub
+My tutor is Mr. Osei.;;My tutor comes on Fridays at 15:40. | Wipe both things I told you about my tutor. | Osei;;15:40 | 
+Ich nehme Augentropfen von Klaran. | Merk dir nicht mehr, welche Augentropfen ich nehme. | Klaran | 
+Mein Ex heißt Ruven.;;Mein Bruder heißt Tim. | Lösche alles über Ruven. | Ruven | Tim
+Mi antiguo jefe se llama Nicanor. | Borra todo lo que sepas de Nicanor. | Nicanor | 
+Mi vecino se llama Nicanor. | Elimina toda la información sobre Nicanor. | Nicanor | 
+Meu ex-namorado se chama Otávio. | Apague tudo sobre o Otávio. | Otávio | 
+Моего соседа зовут Богдан.;;Мою сестру зовут Анна. | Удали всё про Богдана. | Богдан | Анна
+我的前老板叫罗宾。 | 把关于罗宾的一切都删掉。 | 罗宾 | 
+我的邻居叫罗宾。 | 忘掉所有关于罗宾的事。 | 罗宾 | 
+元彼氏の名前は大輔です。;;娘の名前は葵です。 | 大輔のことは全部忘れてください。 | 大輔 | 葵
+私の家賃は91000円です。 | 家賃のことは消してください。 | 91000 | 
 `);
 
 /** What was just said is taken back; an order of work, a lapse and a request not to forget take nothing back. */

@@ -31,7 +31,7 @@ export const KEEP_IN_MIND: string = any(
   "merke? (?:dir|euch)|denk daran",
   "souviens-toi|retiens|n['’]oublie pas",
   "recuerda|ten en cuenta|no olvides",
-  "lembre-se|lembra|não esqueça",
+  "lembr[ea](?:-se)?|não esqueça",
   "запомни|учти|не забудь",
   "ricorda(?:ti)?",
 );
@@ -188,7 +188,7 @@ const RELATIVES = any(
 export const OTHERS: RegExp = new RegExp(
   any(
     `(?<=^(?:|(?:(?:the|el|la|los|las|les?|[oa]s?|d(?:er|ie|as)) |l['’])(?:\\p{L}+ ){1,2}?(?:(?:of|von|de) |d(?=[oa]s? )|(?=mein|unser))|(?!(?:я|мы) )(?:\\p{L}+ ){1,2}(?=мо|наш)))${MY} ?(?:\\p{L}+ )?${RELATIVES}(?![\\p{L}])(?! (?:and|und|et|y|e|и) (?:i|me|ich|moi|yo|eu|я)(?![\\p{L}]))`,
-    "^(?:私の|うちの)?(?:父|母|兄|弟|姉|妹|夫|妻|娘|息子|友人|友達|同僚|隣人|彼氏|彼女)(?:さん)?(?=[はがのも])",
+    "^(?:私の|うちの)?元?(?:父|母|兄|弟|姉|妹|夫|妻|娘|息子|友人|友達|同僚|隣人|彼氏|彼女)(?:さん)?(?=[はがのも])",
     "^我们?的?(?:爸|妈|父亲|母亲|哥|姐|弟|妹|儿子|女儿|丈夫|妻子|老公|老婆|男朋友|女朋友|朋友|同事|邻居|室友)(?!.{0,2}[和跟]我)",
     "^(?:(?:a|the) (?:friend|client|customer|competitor|rival|supplier|neighbou?r(?:ing \\p{L}+)?|other \\p{L}+)s?(?:['’]s?(?: \\p{L}+)?)?|(?:die|das|der) \\p{L}+ (?:sein|ihr)e[srm] \\p{L}+|(?:das|die|der) (?:ander|benachbart)\\p{L}+ \\p{L}+|(?:das|die|der) \\p{L}+ nebenan|l['’]\\p{L}+ (?:voisine?|d['’]à côté)|l['’]autre \\p{L}+|(?:el|la) otr[oa] \\p{L}+|[ao] outr[oa] \\p{L}+|соседн\\p{L}+ \\p{L}+|друг\\p{L}+ \\p{L}+)(?=\\s)",
   ),
