@@ -152,6 +152,16 @@ Nosso wiki fica no Confluence. | O Confluence foi trocado pelo Outline. | no Con
 キャッシュにはRedisを使っています。 | RedisはValkeyに置き換えられました。 | Redisを使って | Valkey
 タスク管理にはJiraを使っています。 | JiraはLinearに置き換えられた。 | Jiraを使って | Linear
 We use Jenkins for CI. | Jenkins has been replaced by Buildkite for CI, hooray | use Jenkins | Buildkite
+We use pulsar for events. | pulsar was replaced by nats | pulsar for | nats
+Our bundler is webpack. | webpack was replaced by rolldown last month. | is webpack | rolldown
+We use Nagios for alerts. | Nagios was replaced by Zabbix in March. | Nagios for | Zabbix
+We use docker. | docker was replaced by accident |  | use docker
+We use git. | git was replaced by hand |  | use git
+We use pulsar for events. | pulsar was replaced by nats in staging |  | pulsar for
+Мы используем Pulsar для событий. | Pulsar заменили на Nats. | Pulsar для | Nats
+Usamos o Nagios para os alertas. | O Nagios foi substituído pelo Zabbix no mês passado. | Usamos o Nagios | Zabbix
+監視はNagiosを使っています。 | Nagiosは今月Zabbixに置き換えられました。 | Nagiosを使って | Zabbix
+監視はNagiosを使っています。 | Nagiosは来月Zabbixに置き換えられる予定です。 |  | Nagiosを使って
 `);
 
 /** A denial, a plan, a question, a place or an agent in it, or a fact that only mentions the thing: nothing is replaced. */

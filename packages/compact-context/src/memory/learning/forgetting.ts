@@ -266,7 +266,6 @@ const PERSONS = new RegExp(`(?<![\\p{L}])${PERSON}$`, "iu");
 const POSSESSIVE =
   /^(?:my|mine|our|mein(?:e[nmrs]?)?|unser\p{L}*|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?|(?:[oa]s? )?(?:meus?|minhas?)|мо(?:й|я|ё|и|ю|его|ей|их|ем)|(?:il mio|la mia|i miei|le mie))\s|^(?:我的|私の)/iu;
 
-/** `o plano da minha academia` */
 const OF_MINE =
   /^(?:the|d(?:ie|as|en)|les?|la|l['’]|el|los|las|[oa]s?) ?\p{L}+ (?:(?:of|von|de|d[oa]s?) )?(?:my|our|mein\p{L}+|unser\p{L}+|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?|meus?|minhas?|noss[oa]s?)\s/iu;
 
