@@ -130,6 +130,14 @@ it.each(["passives", "unreplaced", "parallels", "others"] as const)(
 );
 
 it(
+  "MEM-14 keeps only the right value when a mistake is put right at once",
+  async () => {
+    expect((await coursesOf(sixth.mistaken, { inOneSession: true })).failed).toEqual([]);
+  },
+  SLOW,
+);
+
+it(
   "is no worse than it was on cases of a stranger: what fails there is told in docs/memory.md",
   async () => {
     const { learned, stale, missing, order } = await correctionsOf(stranger.corrections);

@@ -314,6 +314,15 @@ Meu médico é o doutor Lobo. | O médico do meu tio agora é o doutor Reis. |  
 私は神戸に住んでいます。 | 兄は神戸から奈良に引っ越しました。 |  | 私は神戸
 `);
 
+/** A mistake put right in the same session: only the right value stays. */
+export const mistaken: readonly Course[] = coursesIn(String.raw`
+Meine Mitgliedsnummer ist 60427. | Moment, falsch: meine Mitgliedsnummer ist 60472. | 60427 | 60472
+Unser Raum ist die 204. | Falsch, der Port der Datenbank ist 240. |  | 204
+Minha matrícula é 60427. | Errei: minha matrícula é 60472. | 60427 | 60472
+Номер моей комнаты — 312. | Ой, ошибся, номер моей комнаты — 321. | 312 | 321
+我的座位号是 312。 | 说错了，我的座位号是 321。 | 312 | 321
+`);
+
 /** A reason behind a request to forget is not kept; a fact behind it is, whatever its words. */
 export const behind: readonly Course[] = coursesIn(String.raw`
 My salary is 54,000. | Forget my salary. It's nobody's business. | 54,000;;business
