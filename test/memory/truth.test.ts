@@ -121,10 +121,18 @@ it(
   SLOW,
 );
 
-it.each(["passives", "unreplaced", "parallels"] as const)(
+it.each(["passives", "unreplaced", "parallels", "others"] as const)(
   "MEM-14 replaces what a sentence surely names, and nothing else: %s",
   async (kind) => {
     expect((await coursesOf(sixth[kind])).failed).toEqual([]);
+  },
+  SLOW,
+);
+
+it(
+  "MEM-14 keeps only the right value when a mistake is put right at once",
+  async () => {
+    expect((await coursesOf(sixth.mistaken, { inOneSession: true })).failed).toEqual([]);
   },
   SLOW,
 );

@@ -58,6 +58,28 @@ Anna leads the data team.;;Anna leads the web team. | Forget that Anna leads the
 My car insurance is with Allmark.;;My home insurance is with Allmark. | Forget my home insurance. | home insurance | car insurance
 Our staging server is called heron.;;Our test server is called stork. | Forget our test server. | stork | heron
 My mother's birthday is on May 4.;;My father's birthday is on May 9. | Forget my mother's birthday. | May 4 | May 9
+My phone is a Pixel with 128 GB.;;My phone number ends in 6042. | Delete my phone number. | 6042 | Pixel
+Mein Handy ist ein Nokia.;;Meine Handynummer endet auf 6042. | Lösch meine Handynummer. | 6042 | Nokia
+Meine Bank ist die Elbkasse.;;Meine Kontonummer ist 60427781. | Lösch meine Kontonummer. | 60427781 | Elbkasse
+Мой телефон — Нокия.;;Мой номер телефона кончается на 6042. | Удали мой номер телефона. | 6042 | Нокия
+我的手机是小米。;;我的手机号尾号是 6042。 | 删掉我的手机号。 | 6042 | 小米
+Retiens que le serveur de test s'appelle bouvreuil.;;Retiens que le serveur de production s'appelle pinson. | Oublie le serveur de test. | bouvreuil | pinson
+Recuerda que el servidor de pruebas se llama jilguero.;;Recuerda que el servidor de producción se llama gorrión. | Olvida el servidor de pruebas. | jilguero | gorrión
+Lembre que o servidor de testes se chama sabiá.;;Lembre que o servidor de produção se chama curió. | Esqueça o servidor de testes. | sabiá | ^O servidor de produção se chama curió
+Mi notaría es Solares.;;Mi contacto de la notaría es Berta. | Borra a mi contacto de la notaría. | Berta | Solares
+Minha escola é a Aurora.;;O preço da minha escola é 310 reais. | Apague o preço da minha escola. | 310 | Aurora
+Mein Verein ist der Ruderklub.;;Der Beitrag meines Vereins ist 119 Euro. | Lösche den Beitrag meines Vereins. | 119 | Ruderklub
+My tutor is Mr. Osei.;;My tutor comes on Fridays at 15:40. | Wipe both things I told you about my tutor. | Osei;;15:40 | 
+Ich nehme Augentropfen von Klaran. | Merk dir nicht mehr, welche Augentropfen ich nehme. | Klaran | 
+Mein Ex heißt Ruven.;;Mein Bruder heißt Tim. | Lösche alles über Ruven. | Ruven | Tim
+Mi antiguo jefe se llama Nicanor. | Borra todo lo que sepas de Nicanor. | Nicanor | 
+Mi vecino se llama Nicanor. | Elimina toda la información sobre Nicanor. | Nicanor | 
+Meu ex-namorado se chama Otávio. | Apague tudo sobre o Otávio. | Otávio | 
+Моего соседа зовут Богдан.;;Мою сестру зовут Анна. | Удали всё про Богдана. | Богдан | Анна
+我的前老板叫罗宾。 | 把关于罗宾的一切都删掉。 | 罗宾 | 
+我的邻居叫罗宾。 | 忘掉所有关于罗宾的事。 | 罗宾 | 
+元彼氏の名前は大輔です。;;娘の名前は葵です。 | 大輔のことは全部忘れてください。 | 大輔 | 葵
+私の家賃は91000円です。 | 家賃のことは消してください。 | 91000 | 
 `);
 
 /** What was just said is taken back; an order of work, a lapse and a request not to forget take nothing back. */
@@ -130,6 +152,16 @@ Nosso wiki fica no Confluence. | O Confluence foi trocado pelo Outline. | no Con
 キャッシュにはRedisを使っています。 | RedisはValkeyに置き換えられました。 | Redisを使って | Valkey
 タスク管理にはJiraを使っています。 | JiraはLinearに置き換えられた。 | Jiraを使って | Linear
 We use Jenkins for CI. | Jenkins has been replaced by Buildkite for CI, hooray | use Jenkins | Buildkite
+We use pulsar for events. | pulsar was replaced by nats | pulsar for | nats
+Our bundler is webpack. | webpack was replaced by rolldown last month. | is webpack | rolldown
+We use Nagios for alerts. | Nagios was replaced by Zabbix in March. | Nagios for | Zabbix
+We use docker. | docker was replaced by accident |  | use docker
+We use git. | git was replaced by hand |  | use git
+We use pulsar for events. | pulsar was replaced by nats in staging |  | pulsar for
+Мы используем Pulsar для событий. | Pulsar заменили на Nats. | Pulsar для | Nats
+Usamos o Nagios para os alertas. | O Nagios foi substituído pelo Zabbix no mês passado. | Usamos o Nagios | Zabbix
+監視はNagiosを使っています。 | Nagiosは今月Zabbixに置き換えられました。 | Nagiosを使って | Zabbix
+監視はNagiosを使っています。 | Nagiosは来月Zabbixに置き換えられる予定です。 |  | Nagiosを使って
 `);
 
 /** A denial, a plan, a question, a place or an agent in it, or a fact that only mentions the thing: nothing is replaced. */
@@ -256,6 +288,39 @@ Our linter is Eslint.;;Our bundler is Webpack. | Our linter was now and then Bio
 Our linter is Eslint.;;Our bundler is not Webpack. | Our linter is now Biome and the bundler Vite. | Eslint | not Webpack
 The standup is at 9:30.;;The retro is in Berlin. | The standup is now at 10:15 and the retro on Thursday. | 9:30 | Berlin
 Unser Port ist 8080.;;Unser Team ist in Köln. | Unser Port ist jetzt 9090 und das Team Blau. | 8080 | Köln
+`);
+
+/** What somebody else changed, and what did not change, replaces nothing of the user's. */
+export const others: readonly Course[] = coursesIn(String.raw`
+I work at Fernhill. | My neighbour no longer works at Fernhill, he is at Oakbridge now. |  | I work at
+Our linter is Eslint. | We haven't switched the linter to Biome, that was just an idea. |  | Eslint
+Our repo uses npm. | We did not switch the repo to pnpm, that was just an idea. |  | npm
+My brother lives in Ghent. | I no longer live in Ghent. |  | brother
+I live in Hamburg. | My wife and I moved to Bremen. | Hamburg | Bremen
+I visit my brother on Mondays. | I visit my brother on Fridays now. | Mondays | Fridays
+Max leads the data team. | My colleague Ines now leads the data team. | Max | Ines
+Ich arbeite bei Sandkrug. | Meine Nachbarin arbeitet nicht mehr bei Sandkrug. |  | Ich arbeite
+Mein Zahnarzt ist Dr. Wolf. | Der Zahnarzt meines Vaters ist jetzt Dr. Ahlers. |  | Wolf
+J'habite à Lille. | Mon frère n'habite plus à Lille. |  | J'habite
+Ma coiffeuse est Odile. | La coiffeuse de ma mère est maintenant Solange. |  | Odile
+Mi abogado es Lamas. | El abogado de mi tía ahora es Robles. |  | Lamas
+Trabajo en Granja Sur. | Mi vecino ya no trabaja en Granja Sur, ahora está en Marina. |  | Trabajo
+Moro em Faro. | Meu irmão não mora mais em Faro, agora está em Braga. |  | Moro em Faro
+Meu médico é o doutor Lobo. | O médico do meu tio agora é o doutor Reis. |  | Lobo
+Я работаю в Сосновке. | Мой брат больше не работает в Сосновке, он теперь в Берёзовке. |  | Я работаю
+Срок основного проекта — 5 мая. | Срок учебного проекта теперь 9 мая. |  | основного
+Срок основного проекта — 5 мая. | Срок основного проекта теперь 9 мая. | 5 мая | 9 мая
+我住在苏州。 | 我哥哥不住在苏州了，他现在住在宁波。 |  | 我住在苏州
+私は神戸に住んでいます。 | 兄は神戸から奈良に引っ越しました。 |  | 私は神戸
+`);
+
+/** A mistake put right in the same session: only the right value stays. */
+export const mistaken: readonly Course[] = coursesIn(String.raw`
+Meine Mitgliedsnummer ist 60427. | Moment, falsch: meine Mitgliedsnummer ist 60472. | 60427 | 60472
+Unser Raum ist die 204. | Falsch, der Port der Datenbank ist 240. |  | 204
+Minha matrícula é 60427. | Errei: minha matrícula é 60472. | 60427 | 60472
+Номер моей комнаты — 312. | Ой, ошибся, номер моей комнаты — 321. | 312 | 321
+我的座位号是 312。 | 说错了，我的座位号是 321。 | 312 | 321
 `);
 
 /** A reason behind a request to forget is not kept; a fact behind it is, whatever its words. */

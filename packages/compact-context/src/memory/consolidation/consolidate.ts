@@ -112,7 +112,7 @@ function consolidationOf(messages: readonly Message[], known: Known): Consolidat
     items.map(({ text }) => text),
   ).filter(({ text }) => !isForgotten(text) && withoutToldSecrets(text) === text);
   const former = superseded.map(({ text }) => text);
-  const { forget, kept, rest } = withoutForgotten(messages, statements, { items, former });
+  const { forget, asking, kept, rest } = withoutForgotten(messages, statements, { items, former });
   let left = kept;
   const operations = newestOfEach(rest).flatMap((statement) => {
     const made = operationFor(statement, left, known);
@@ -120,24 +120,27 @@ function consolidationOf(messages: readonly Message[], known: Known): Consolidat
     left = left.filter(({ id }) => !taken.has(id));
     return made;
   });
-  const told = tellableNow(messages, isForgotten);
+  const isAsking = forgottenBy(asking, []);
+  const told = tellableNow(messages, (text) => isForgotten(text) || isAsking(text, true));
   return { operations: [...forget, ...operations], history: historyEntry(told, at) };
 }
 
-/** The forget requests as operations, and the items and statements that none of them matches. */
+/** The forget requests as operations, their own words, and the items and statements that none of them matches. */
 function withoutForgotten(
   messages: readonly Message[],
   statements: readonly DurableStatement[],
   { items, former }: { readonly items: readonly MemoryItem[]; readonly former: readonly string[] },
 ): {
   readonly forget: readonly MemoryOperation[];
+  readonly asking: readonly string[];
   readonly kept: readonly MemoryItem[];
   readonly rest: readonly DurableStatement[];
 } {
   const placeOf = new Map(messages.map(({ id }, index) => [id, index]));
   const placeIn = (id: string): number => placeOf.get(id) ?? 0;
   const forget: MemoryOperation[] = [];
-  const asking: MemoryOperation[] = [];
+  const asking: string[] = [];
+  const why = "the user asked for it";
   let [left, rest] = [items, statements];
   for (const wish of forgetWishes(messages)) {
     const { from, all, sure } = wish;
@@ -154,7 +157,6 @@ function withoutForgotten(
     // One word that several items contain does not tell which one is meant.
     if (!all && known.texts.length > 1 && topicTerms(topic).size < 2 && !OWN.test(topic)) continue;
     const found = known.texts.length + said.length;
-    const why = "the user asked for it";
     forget.push(
       ...known.texts.map(({ id }) => ({ op: "forget", target: id, topic, why }) as const),
       ...said.map(({ text }) => ({ op: "forget", said: text, topic, why }) as const),
@@ -165,7 +167,7 @@ function withoutForgotten(
     // The request's own words name it too.
     const asked =
       found === 0 ? [] : wish.said.filter((text) => heldBy(topic, text) === 1 && topicTerms(text).size > 1);
-    asking.push(...asked.map((text) => ({ op: "forget", said: text, why }) as const));
+    asking.push(...asked);
     const isToldAgain = forgottenBy(asked, []);
     const isAsking = (text: string): boolean =>
       isToldAgain(text) ||
@@ -175,7 +177,8 @@ function withoutForgotten(
     );
     left = left.filter((item) => !known.texts.includes(item));
   }
-  return { forget: [...forget, ...asking], kept: left, rest };
+  forget.push(...asking.map((text) => ({ op: "forget", said: text, why }) as const));
+  return { forget, asking, kept: left, rest };
 }
 
 const OWN = /^(?:my|mine?|meine?n?|mon|ma|mi|o meu|a minha|мо[йюяе]|我的|私の)/iu;

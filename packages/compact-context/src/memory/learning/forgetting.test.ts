@@ -45,6 +45,9 @@ it.each([
   "Lösche die Datei.",
   "supprime la fonction inutile",
   "borra el archivo temporal",
+  "oublie les tests",
+  "oublie le fichier de config",
+  "删掉这一行",
   "удали файл",
   "删除这个函数",
 ])("MEM-14 takes no work for a wish to forget: %s", (sentence) => {

@@ -3,8 +3,7 @@ import { oneLine } from "../../summarizers/extractive/text.ts";
 import { any, THAT } from "./language.ts";
 import { isValue, topicTerms } from "./terms.ts";
 
-// Orders and wishes to forget or delete something, in nine languages: their position in a sentence and their
-// object.
+// Orders and wishes to forget something, in nine languages: their position in a sentence and their object.
 
 const END = "(?![\\p{L}])";
 
@@ -71,7 +70,7 @@ const ORDERS: readonly (readonly [OrderKind, RegExp])[] = Object.entries({
     `i (?:really )?(?:(?:shouldn['’]?t|should not|should never|never should)(?: have|['’]ve)|(?:regret|wish i (?:hadn['’]t|had not|had never|never)))(?: ever)? (?:told|tell|telling|shared?|sharing|said|saying|mention(?:ed|ing)?)(?: you)?${END}`,
     `(?:vergiss|vergesst|vergessen sie)${END}(?! (?:bitte |mir |ja )*nicht${END})`,
     `(?:l['’]|les? |la )?oublie[rsz]?(?:-(?:le|la|les|moi))?${END}(?! pas${END})`,
-    `(?:olvida(?:te|r)?|olvída(?:te|l[oa]s?)|olvidarl[oa]s?|olvides?)(?: de)?${END}`,
+    `(?:olvida(?:te|r)?|olvída(?:te|l[oa]s?)|olvidarl[oa]s?|olvides?)(?: de| a(?= (?:mis?|nuestr[oa]s?) ))?${END}`,
     `(?:esqueça|esquece|esquecer|esqueçam)(?:-[oa]s?)?(?: de)?${END}`,
     `(?:забудь(?:те)?|забыть)${END}`,
     `(?:dimentica|scorda(?:ti)?)(?: di)?${END}`,
@@ -79,7 +78,7 @@ const ORDERS: readonly (readonly [OrderKind, RegExp])[] = Object.entries({
     `(?:scratch|strike) (?:that|what i (?:just )?said)(?= (?:about|on|regarding) [^,;:.]+(?:, please)?[.!]*$)`,
     "忘れて(?:ください|くれ|ほしい)?(?=[。.!！]*$)",
     `(?:ich (?:will|möchte) nicht(?: mehr)?,? dass du|(?:du )?(?:musst|brauchst|sollst)(?: du)?) (?:dir )?(?<object>.*?)(?:^| )?(?:nicht(?: mehr| länger)?)?(?: zu)? ?(?:merken|wissen|behalten|speichern|erinnern|erwähnen|weißt|behältst|merkst|speicherst|erwähnst|kennst|(?:gespeichert|gemerkt) hast)${END}`,
-    `merke? dir (?<object>.+?) nicht (?:mehr|länger)${END}`,
+    `merke? dir (?:(?<object>.+?) )?nicht (?:mehr|länger)${END}`,
     `(?:je ne veux (?:pas|plus) que tu|tu n['’]as (?:pas|plus) besoin de|(?:il n['’]est )?(?:pas|plus) besoin de|arrête de|ne) (?:te |t['’])?(?:souviennes?|souvenir|rappelles?|rappeler|reti(?:ens|ennes)|retenir|mémorises?|saches|savoir|connaisses|gardes|garder)(?: (?:pas|plus))?(?: de)?${END}`,
     `(?:no quiero que|(?:ya )?no (?:necesitas|hace falta que|tienes (?:por qué|que))|deja de|no) (?:(?:me|te|l[oa]s?) )?(?:recuerdes|recordar|guardes|sepas|saber|conserves|acuerdes|memorices)(?: de)?${END}`,
     `(?:no quiero que|ya no (?:necesitas|tienes (?:por qué|que))|deja de) (?:guardes|guardar|menciones|mencionar|tengas)${END}`,
@@ -108,7 +107,7 @@ const ORDERS: readonly (readonly [OrderKind, RegExp])[] = Object.entries({
     `(?:lösche?|entferne?|streiche?|tilge)${END}|weg damit|raus damit`,
     `(?:nimm|wirf|schmeiß) (?<object>.+?) (?:he)?(?:raus|weg)${END}`,
     `(?:l['’]|les? |la )?(?:supprime|efface|retire|enlève|vire|jette)[rsz]?(?:-(?:l[ea]s?|moi))?${END}`,
-    `(?:borr[ae]|elimin[ae]|quit[ae]|suprim[ea])[rs]?(?:l[oa]s?)?${END}|(?:bórra|elimína|quíta)l[oa]s?${END}`,
+    `(?:borr[ae]|elimin[ae]|quit[ae]|suprim[ea])[rs]?(?:l[oa]s?)?(?: a(?= (?:mis?|nuestr[oa]s?) ))?${END}|(?:bórra|elimína|quíta)l[oa]s?${END}`,
     `(?:apague|apaga|apagar|remov[ea]r?|tir[ea]r?|exclu[ai]|deleta?|elimin[ea])(?:-[oa]s?)?${END}`,
     `(?:удали(?:ть|те)?|убери(?:те)?|сотри(?:те)?|стереть|вычеркни|выкинь)${END}`,
     `(?:cancella|elimina|togli|rimuovi)${END}`,
@@ -147,7 +146,7 @@ const BEHIND: readonly (readonly [OrderKind, RegExp])[] = [
   ["take", /^(?:把)?(?<object>.+?)(?:删除|删掉|清除|去掉|抹掉)(?:了?吧)?[。.!！]*$/u],
   [
     "take",
-    /^(?<object>.+?)(?:のこと)?(?:を|は|も)?(?:消去して|消して|削除して)(?:おいて)?(?:ください|くれ|ほしい)?[。.!！]*$/u,
+    /^(?<object>.+?(?:のこと)?)(?:を|は|も)?(?:消去して|消して|削除して)(?:おいて)?(?:ください|くれ|ほしい)?[。.!！]*$/u,
   ],
 ];
 
@@ -232,7 +231,7 @@ const MEMORY = new RegExp(
     `(?<![\\p{L}])(?:you|u)(?:['’]ve| have)? (?:stored|saved|noted|remembered|kept|memori[sz]ed)(?: (?:about|on|for) me)?${END}`,
     `(?<![\\p{L}])(?:what|that|anything|everything|all)(?: that)? i(?:['’]ve| have)? (?:just )?(?:said|told(?: you)?|mentioned|shared)${END}(?! in (?:the|that|this|my|our) )`,
     `(?<![\\p{L}])i(?:['’]ve| have)? told you(?= (?:about )?(?:my|our)${END})`,
-    "was (?:du|ich)(?: dir)?(?= .*(?:weißt|gesagt|erzählt))|ce que (?:je t['’]ai (?:dit|raconté)|tu sais)|lo que (?:te )?(?:dije|conté|he dicho|sabes)|o que (?:eu )?(?:te )?(?:falei|disse|contei)|o que (?:você|vc) sabe",
+    "was (?:du|ich)(?: dir)?(?= .*(?:weißt|gesagt|erzählt))|ce que (?:je t['’]ai (?:dit|raconté)|tu sais)|lo que (?:te )?(?:dije|conté|he dicho|sabes|sepas)|o que (?:eu )?(?:te )?(?:falei|disse|contei)|o que (?:você|vc) (?:sabe|saiba|souber)",
     "(?:то,? )?что (?:я|ты) (?:тебе )?(?:говорил[аи]?|сказал[аи]?|рассказал[аи]?|знаешь)|我(?:刚才)?(?:[跟和对]你)?(?:说|讲|告诉|提)(?:过|你)*的?|(?:从|在)?(?:你的)?(?:记忆|笔记)(?:中|里)?|(?:記憶|メモ(?:リ)?)から|記憶",
   ),
   "giu",
@@ -240,9 +239,9 @@ const MEMORY = new RegExp(
 
 /** Words for an item of the memory: a note, a rule, a detail. */
 const NOTED_WORD =
-  "(?:notes?|entr(?:y|ies)|facts?|rules?|instructions?|preferences?|things?|bits?|info(?:rmation)?|stuff|details?|business|notiz(?:en)?|regeln?|sachen?|infos?|eintrag|anweisung|règle|consigne|truc|regla|instrucción|regra|instrução|cosas?|coisas?|datos?|dados?|nota|заметк[уи]|правило|информаци[юя]|regola)";
+  "(?:notes?|entr(?:y|ies)|facts?|rules?|instructions?|preferences?|things?|bits?|info(?:rmation)?|stuff|details?|business|notiz(?:en)?|regeln?|sachen?|infos?|eintrag|anweisung|règle|consigne|truc|regla|instrucción|regra|instrução|cosas?|coisas?|datos?|dados?|información|informaç(?:ão|ões)|nota|заметк[уи]|правило|информаци[юя]|regola)";
 const DETERMINED =
-  "(?:(?:the|that|this|any|every|all|my|your|these|those|any of the|die|das|den|diese[ns]?|le|la|les|l['’]|cette|ce|el|lo|los|las|es[ea]|a|o|as|os|ess[ea]|это|эту)\\s)?(?:(?:whole|entire|stupid|old|little|silly)\\s)?";
+  "(?:(?:tod[oa]s?|tou(?:te)?s?|alle|всю)\\s)?(?:(?:the|that|this|any|every|all|both(?: (?:of )?the)?|my|your|these|those|any of the|beide|les deux|ambas|ambos|as duas|обе|die|das|den|diese[ns]?|le|la|les|l['’]|cette|ce|el|lo|los|las|es[ea]|a|o|as|os|ess[ea]|это|эту)\\s)?(?:(?:whole|entire|stupid|old|little|silly)\\s)?";
 const OF =
   "(?:about|on|regarding|concerning|of|that|with|where|über|von|zu|mit|dass|sur|de|du|des|d['’]|concernant|sobre|del?|da|do|que|про|о|об|di|su(?:l|lla)?)";
 const NOTED_OF = new RegExp(
@@ -250,7 +249,7 @@ const NOTED_OF = new RegExp(
   "iu",
 );
 const NOTED_AS = new RegExp(
-  `(?:^|\\s)(?!notes)${NOTED_WORD}$|的?(?:信息|事情?|资料|一切|所有)都?$|の?(?:情報|データ)$|に(?:ついて|関して).{0,9}$`,
+  `(?:^|\\s)(?!notes)${NOTED_WORD}$|的?(?:信息|事情?|资料|一切|所有)都?$|(?:の|に関する|についての?)(?:こと|情報|データ)(?:[をはも]?(?:全部|すべて|全て))?$|[をはも](?:全部|すべて|全て)$|に(?:ついて|関して).{0,9}$`,
   "iu",
 );
 const RULE =
@@ -267,6 +266,9 @@ const PERSONS = new RegExp(`(?<![\\p{L}])${PERSON}$`, "iu");
 const POSSESSIVE =
   /^(?:my|mine|our|mein(?:e[nmrs]?)?|unser\p{L}*|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?|(?:[oa]s? )?(?:meus?|minhas?)|мо(?:й|я|ё|и|ю|его|ей|их|ем)|(?:il mio|la mia|i miei|le mie))\s|^(?:我的|私の)/iu;
 
+const OF_MINE =
+  /^(?:the|d(?:ie|as|en)|les?|la|l['’]|el|los|las|[oa]s?) ?\p{L}+ (?:(?:of|von|de|d[oa]s?) )?(?:my|our|mein\p{L}+|unser\p{L}+|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?|meus?|minhas?|noss[oa]s?)\s/iu;
+
 /** A statement of fact, not a thing: `…, that I live in Cologne`. */
 const IS_SO =
   /^(?:(?:bitte|please|s['’]il te plaît|por favor|пожалуйста)(?![\p{L}]))?,?\s*(?:that (?:i|we|my|our)|dass (?:ich|wir|mein\p{L}*)|que (?:je|j['’]|nous|mon|ma|yo|mi|soy|vivo|trabajo|tengo|eu|meu|minha|sou|moro|trabalho|tenho)|что (?:я|мы|мо[йяёи]|у меня|у нас)|che (?:io|sono|vivo|lavoro))(?![\p{L}])/iu;
@@ -277,7 +279,7 @@ const ASKED =
 
 /** Things that are deleted from a project, not from a memory. */
 const OF_WORK =
-  /(?<![\p{L}-])(?:files?|branch(?:es)?|functions?|class(?:es)?|methods?|tests?|commits?|changes?|code(?= |$)(?! you)|lines?|imports?|variables?|comments?|columns?|tables?|rows?|fields?|folders?|director(?:y|ies)|containers?|images?|icons?|logos?|cache|logs?|config|apps?|pages?|buttons?|forms?|headers?|footers?|components?|endpoints?|routes?|repo(?:sitory)?|packages?|dependenc(?:y|ies)|modules?|plugins?|scripts?|migrations?|builds?|fixtures?|schemas?|warnings?|errors?|bugs?|flags?|parameters?|arguments?|types?|interfaces?|versions?|tags?|tickets?|todos?|features?|accounts? page|messages?|emails|mails?|photos?|pictures?|posts?|paragraphs?|sections?|sentences?|headings?|drafts?|duplicates?|placeholders?|whitespaces?|characters?|slides?|sheets?|cells?|charts?|boards?|datei(?:en)?|funktion|zeilen?|spalten?|tabellen?|formular|zweig|fichiers?|fonction|lignes?|colonnes?|branche|archivos?|función|líneas?|columnas?|campos?|rama|fotos?|arquivos?|função|linhas?|colunas?|imagens|файл\p{L}*|функци\p{L}*|строк\p{L}*|столб\p{L}*|таблиц\p{L}*|ветк\p{L}*)(?![\p{L}])|文件|函数|代码|表里|列|行|ファイル|関数|ブランチ/iu;
+  /(?<![\p{L}-])(?:files?|branch(?:es)?|functions?|class(?:es)?|methods?|tests?|commits?|changes?|code(?= |$)(?! you)|lines?|imports?|variables?|comments?|columns?|tables?|rows?|fields?|folders?|director(?:y|ies)|containers?|images?|icons?|logos?|cache|logs?|config|apps?|pages?|buttons?|forms?|headers?|footers?|components?|endpoints?|routes?|repo(?:sitory)?|packages?|dependenc(?:y|ies)|modules?|plugins?|scripts?|migrations?|builds?|fixtures?|schemas?|warnings?|errors?|bugs?|flags?|parameters?|arguments?|types?|interfaces?|versions?|tags?|tickets?|todos?|features?|accounts? page|messages?|emails|mails?|photos?|pictures?|posts?|paragraphs?|sections?|sentences?|headings?|drafts?|duplicates?|placeholders?|whitespaces?|characters?|slides?|sheets?|cells?|charts?|boards?|datei(?:en)?|funktion|zeilen?|spalten?|tabellen?|formular|zweig|fichiers?|fonction|lignes?|colonnes?|branche|archivos?|función|líneas?|columnas?|campos?|rama|fotos?|arquivos?|função|linhas?|colunas?|imagens|файл\p{L}*|функци\p{L}*|строк\p{L}*|столб\p{L}*|таблиц\p{L}*|ветк\p{L}*)(?![\p{L}])|文件|函数|代码|表里|列|(?<!银)行|ファイル|関数|ブランチ/iu;
 
 const WORK_AT_THE_END = new RegExp(`(?:${OF_WORK.source})$`, "iu");
 
@@ -291,13 +293,13 @@ const LATER =
   /(?<![\p{L}])(?:for (?:now|today|tonight|once|a change|the moment|this \p{L}+|a (?:bit|moment|second|sec|minute|while))|this time|until|till|right now|first|vorerst|erstmal|erst mal|fürs erste|im moment|pour (?:l['’]instant|le moment)|por ahora|por enquanto|пока)(?![\p{L}])|先|とりあえず/iu;
 
 const ALL = new RegExp(
-  `(?<![\\p{L}])(?:everything|anything|all|alles|tout|todo|tudo|nada|rien|всё|все|tutto|what (?:i|you)|whatever|(?:every|any) (?:single )?(?:trace|mention|bit))${END}|所有|全部|一切`,
+  `(?<![\\p{L}])(?:everything|anything|all|alles|tou(?:t|te|tes|s)|tod[oa]s?|tudo|nada|rien|всё|все|всю|tutto|what (?:i|you)|whatever|(?:every|any) (?:single )?(?:trace|mention|bit))${END}|所有|全部|一切|すべて|全て`,
   "iu",
 );
 
 /** Filler words before and after a topic. */
 const AROUND =
-  /^(?:[\s,:;，、]+|(?:please|(?:every|any) (?:single )?(?:trace|mention|bit) of|to do with|relat(?:ed|ing) to|re|i['’]m|bitte|s['’]il te plaît|por favor|пожалуйста|everything|anything|all|alles|tout|todo|tudo|nada|rien|всё|все|tutto|what|whatever|that|where|who|how|which|i|you|u|know|keep|have|told|said|mentioned|shared|about|of|regarding|concerning|on|was|wo|où|dónde|onde|где|ich|dir|dass|über|von|ce que|ce qui|que|qu['’]|je|t['’]ai dit|j['’]ai dit|tu sais|sur|concerne|concernant|lo que|te|dije|conté|sabes|sobre|o que|eu|falei|disse|contei|sabe|о|об|про|что|я|ты|тебе|говорил[аи]?|сказал[аи]?|знаешь|di|che|su)(?![\p{L}])|关于|有关)+/iu;
+  /^(?:[\s,:;，、]+|(?:please|(?:every|any) (?:single )?(?:trace|mention|bit) of|to do with|relat(?:ed|ing) to|re|i['’]m|bitte|s['’]il te plaît|por favor|пожалуйста|everything|anything|all|alles|tout|todo|tudo|nada|rien|всё|все|tutto|what|whatever|that|where|who|how|which|i|you|u|know|keep|have|told|said|mentioned|shared|about|of|regarding|concerning|on|del?|d[oau]|was|welche[rsnm]?|wo|où|dónde|onde|где|ich|dir|dass|über|von|ce que|ce qui|que|qu['’]|je|t['’]ai dit|j['’]ai dit|tu sais|sur|concerne|concernant|lo que|te|dije|conté|sabes|sobre|o que|eu|falei|disse|contei|sabe|о|об|про|что|я|ты|тебе|говорил[аи]?|сказал[аи]?|знаешь|di|che|su)(?![\p{L}])|关于|有关|所有|全部|一切)+/iu;
 const TAIL =
   /(?:[\s,]+(?:(?:i|we) (?:go|belong) to|please|pls|plz|thanks|thank you|thx|any ?(?:more|longer|where)|ever|again|now|too|auch|aussi|también|também|тоже|out|away|as well|for good|completely|(?:erzählt|gesagt) habe|weißt|bitte|wieder|mal|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|(?:吧|了)(?=[\s.!。！]*$)|[\s.!?。！？]+)+$/iu;
 /** Text after a request: a reason, a replacement or a further request. */
@@ -442,13 +444,15 @@ function strengthOf(order: Order, meant: Meant, asked: string): Strength | undef
   return kind === "keep" || isTheirs(object, meant) ? "owned" : namedBy(order, meant);
 }
 
-/** Only a part of the work: `the tests`, `the login page`. */
+/** Only a part of the work: `the tests`, `the login page`; of `le serveur de test` the thing comes first. */
 function isWorkAlone({ phrase, isNoted, isOwn }: Meant): boolean {
-  return !isNoted && !isOwn && isShort(phrase) && WORK_AT_THE_END.test(phrase);
+  const isWork = WORK_AT_THE_END.test(phrase.replace(/ d(?:e|u|es|el|[oa]s?) .*$/iu, ""));
+  return isWork && !isNoted && !isOwn && isShort(phrase);
 }
 
 function isTheirs(object: string, { phrase, isNoted, isPerson }: Meant): boolean {
-  return isNoted || isPerson || POSSESSIVE.test(phrase) || ALL.test(object) || ASKED.test(object);
+  const isOfMine = POSSESSIVE.test(phrase) || OF_MINE.test(phrase);
+  return isNoted || isPerson || isOfMine || ALL.test(object) || ASKED.test(object);
 }
 
 function namedBy({ verb }: Order, { phrase, isPointing }: Meant): Strength | undefined {

@@ -31,7 +31,7 @@ export const KEEP_IN_MIND: string = any(
   "merke? (?:dir|euch)|denk daran",
   "souviens-toi|retiens|n['’]oublie pas",
   "recuerda|ten en cuenta|no olvides",
-  "lembre-se|lembra|não esqueça",
+  "lembr[ea](?:-se)?|não esqueça",
   "запомни|учти|не забудь",
   "ricorda(?:ti)?",
 );
@@ -173,13 +173,33 @@ export const UNCHANGED: RegExp = new RegExp(
   "giu",
 );
 
-/** Somebody else at the beginning of a statement: what they changed is theirs. */
-export const OTHERS: RegExp =
-  /^(?:(?:my|our) (?:\p{L}+ )?(?:brother|sister|cousin|friend|neighbou?r|wife|husband|partner|mother|father|uncle|aunt|client|customer|competitor|rival|supplier)(?:s?['’]s?)?(?: \p{L}+)?|(?:a|the) (?:friend|client|customer|competitor|rival|supplier|neighbou?r(?:ing \p{L}+)?|other \p{L}+)s?(?:['’]s?(?: \p{L}+)?)?|(?:die|das|der) \p{L}+ (?:mein|unser|sein|ihr)e[srm] \p{L}+|(?:das|die|der) (?:ander|benachbart)\p{L}+ \p{L}+|(?:das|die|der) \p{L}+ nebenan|l['’]\p{L}+ (?:voisine?|d['’]à côté)|l['’]autre \p{L}+|(?:el|la) otr[oa] \p{L}+|[ao] outr[oa] \p{L}+|соседн\p{L}+ \p{L}+|друг\p{L}+ \p{L}+)(?=\s)/iu;
+const MY =
+  "(?:my|our|(?:mein|unser)(?:e[nmrs]?)?|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?|(?:[oa]s? )?(?:meus?|minhas?|noss[oa]s?)|мо(?:[йяёиюе]|его|ей|их)|наш(?:[аеи]|его|ей|их)?|我的?|私の)";
+
+const RELATIVES = any(
+  "sons?|daughters?|kids?|child(?:ren)?|mother|father|mum|mom|dad|brothers?|sisters?|parents?|husband|wife|partner|boyfriend|girlfriend|ex(?:-\\p{L}+)?|friends?|colleagues?|neighbou?rs?|(?:room|flat|house)mate|landlord|(?:step|grand)?(?:mother|father|son|daughter|child)(?:-in-law)?|gran|grandma|grandpa|uncle|aunt|cousin|nephew|niece|client|customer|competitor|rival|supplier",
+  "sohn(?:es)?|söhne|töchter|tochter|mutter|vaters?|bruders?|brüder|schwestern?|eltern|mann(?:es)?|frau|freund(?:in|es|s)?|nachbar(?:in|n|s)?|kolleg(?:en?|in)|onkels?|tante|cousine?|oma|opa|neffen?|nichte|vermieter(?:in|s)?|mitbewohner(?:in|s)?",
+  "fils|filles?|enfants|mère|père|frères?|sœurs?|soeurs?|mari|femme|amie?|copain|copine|voisine?|collègue|oncle|tante|cousine?|grand-(?:mère|père)|neveu|nièce",
+  "hij[oa]s?|madre|padres?|herman[oa]s?|marido|mujer|espos[oa]|novi[oa]|amig[oa]|vecin[oa]|colega|compañer[oa]|t[íi][oa]|prim[oa]|abuel[oa]|sobrin[oa]|filh[oa]s?|mãe|pais?|irmãos?|irmãs?|mulher|namorad[oa]|vizinh[oa]|av[óô]|sobrinh[oa]",
+  "сын(?:а|у)?|доч(?:ь|ери|ка|ки)|мат(?:ь|ери)|мам[аые]|отец|отц[ау]|пап[аые]|брат[ау]?|сестр[аые]|муж[ау]?|жен[аые]|друг[ау]?|подруг[аие]|сосед(?:а|у|ка|ки|ке)?|коллег[аие]|дяд[яи]|т[её]т[яи]|бабушк[аие]|дедушк[аие]|родител(?:и|ей)",
+);
+
+/** Somebody else whom a statement is of, as its subject or as the owner of it: what they changed is theirs. */
+export const OTHERS: RegExp = new RegExp(
+  any(
+    `(?<=^(?:|(?:(?:the|el|la|los|las|les?|[oa]s?|d(?:er|ie|as)) |l['’])(?:\\p{L}+ ){1,2}?(?:(?:of|von|de) |d(?=[oa]s? )|(?=mein|unser))|(?!(?:я|мы) )(?:\\p{L}+ ){1,2}(?=мо|наш)))${MY} ?(?:\\p{L}+ )?${RELATIVES}(?![\\p{L}])(?! (?:and|und|et|y|e|и) (?:i|me|ich|moi|yo|eu|я)(?![\\p{L}]))`,
+    "^(?:私の|うちの)?元?(?:父|母|兄|弟|姉|妹|夫|妻|娘|息子|友人|友達|同僚|隣人|彼氏|彼女)(?:さん)?(?=[はがのも])",
+    "^我们?的?(?:爸|妈|父亲|母亲|哥|姐|弟|妹|儿子|女儿|丈夫|妻子|老公|老婆|男朋友|女朋友|朋友|同事|邻居|室友)(?!.{0,2}[和跟]我)",
+    "^(?:(?:a|the) (?:friend|client|customer|competitor|rival|supplier|neighbou?r(?:ing \\p{L}+)?|other \\p{L}+)s?(?:['’]s?(?: \\p{L}+)?)?|(?:die|das|der) \\p{L}+ (?:sein|ihr)e[srm] \\p{L}+|(?:das|die|der) (?:ander|benachbart)\\p{L}+ \\p{L}+|(?:das|die|der) \\p{L}+ nebenan|l['’]\\p{L}+ (?:voisine?|d['’]à côté)|l['’]autre \\p{L}+|(?:el|la) otr[oa] \\p{L}+|[ao] outr[oa] \\p{L}+|соседн\\p{L}+ \\p{L}+|друг\\p{L}+ \\p{L}+)(?=\\s)",
+  ),
+  "iu",
+);
 
 /** A person of the speaker's as the subject of a statement: not meant if the user speaks of their own data. */
-export const KIN: RegExp =
-  /^(?:my|our|meine?|unsere?|mon|ma|notre|mi|nuestr[oa]|(?:[oa] )?(?:meu|minha)|мо[йяё]|我的?|私の)\s?(?:\p{L}+\s)?(?:son|daughter|kids?|children|mother|father|mum|mom|dad|brother|sister|parents?|husband|wife|partner|boyfriend|girlfriend|ex(?:-\p{L}+)?|friend|boss|colleague|neighbou?r|landlord|client|customer|doctor|dentist|therapist|lawyer|solicitor|accountant|teacher|nephew|niece|nanny|babysitter|cleaner|coach|tutor|trainer|gran|grandma|grandpa|uncle|aunt|cousin|grandmother|grandfather|cat|dog|sohn|tochter|mutter|vater|bruder|schwester|mann|frau|freundin|freund|chefin|chef|fils|fille|mère|père|frère|sœur|mari|femme|hij[oa]|madre|padre|herman[oa]|jef[ea]|filh[oa]|mãe|pai|irmão|irmã|сын|дочь|мать|отец|брат|сестра|муж|жена)(?![\p{L}])/iu;
+export const KIN: RegExp = new RegExp(
+  `^${MY}\\s?(?:\\p{L}+\\s)?(?:${RELATIVES}|boss|doctor|dentist|therapist|lawyer|solicitor|accountant|teacher|nanny|babysitter|cleaner|coach|tutor|trainer|cat|dog|chefin|chef|jef[ea])(?![\\p{L}])`,
+  "iu",
+);
 
 export const WEAK_CHANGE: RegExp = rule(
   word(
@@ -191,7 +211,7 @@ export const WEAK_CHANGE: RegExp = rule(
 
 /** Words before a statement that are not part of it. */
 export const LEAD: RegExp =
-  /^(?:(?:and|so|also|well|before (?:we|i|you) (?:start|begin|go on)|one (?:more |last )?thing|wait(?: no)?|no wait|lol|haha|hey|oye|i (?:told you|got (?:that|it)) wrong|corrigindo|me equivoqué(?: antes)?|quise decir que|yeah|ah|ugh|oh|hm+|argh|guess what|bad news|good news|yes|nope?(?=,)|ok(?:ay)?|by the way|btw|fyi|my bad|(?:quick |small )?heads[- ]up|turns out(?: that)?|typo(?: earlier| yesterday| there)?|(?:(?:big|great|good|bad|sad|quick|exciting|small|huge) )?(?:news|update|decision|change|announcement|upgrade)(?=\s?[—–:-])|i (?:should|forgot to|want to|wanted to|must)(?: also)? (?:mention|add|say|note)(?: that)?|i(?:['’]d| would) like to (?:mention|add)(?: that)?|it['’]?s official|i made a (?:big )?decision|for context|just so you know|just heard(?: from \S+)?(?: that)?|usually|normally|these days|nowadays|as of (?:today|now|(?:this|last|next) \w+|\w+ \d+)|since (?:last |this |the )?(?!when)\w+|from now on|now|sorry|actually|(?:small |quick )?(?:correction|update)|correct that|scratch that|change of plans?|(?:on )?second thoughts?|after all|i misspoke(?: yesterday| earlier)?|my mistake|i changed my mind|na verdade|erro meu|erreur de ma part|(?:no|nein|non|não|нет)(?=,)|eigentlich|tatsächlich|en fait|en réalité|en realidad|na realidade|на самом деле|вообще-то|übrigens|ab jetzt|ab sofort|jetzt|inzwischen|korrektur|au fait|désormais|finalement|au final|maintenant|désolée?|pardon|por cierto|ahora|a partir de (?:ahora|agora)|corrección|aliás|agora|correção|кстати|теперь|отныне|исправление|顺便说一下|(?:刚才|我|昨天)?说错了|对了|更正|现在|以后|今は|今後は?|訂正|すみません|ちなみに|不对|いいえ|いや|違います|実は)(?![\p{L}\p{Script=Latin}])[\s,.:：，、–—-]*|(?:现在|更正|其实|今は|すみません|実は|訂正(?:です)?)[：，、。]?\s*)+/iu;
+  /^(?:(?:(?:moment|falsch|quatsch|errei|enganei-me|ой|ошибся|ошиблась|не так)(?=[,:])|and|so|also|well|before (?:we|i|you) (?:start|begin|go on)|one (?:more |last )?thing|wait(?: no)?|no wait|lol|haha|hey|oye|i (?:told you|got (?:that|it)) wrong|corrigindo|me equivoqué(?: antes)?|quise decir que|yeah|ah|ugh|oh|hm+|argh|guess what|bad news|good news|yes|nope?(?=,)|ok(?:ay)?|by the way|btw|fyi|my bad|(?:quick |small )?heads[- ]up|turns out(?: that)?|typo(?: earlier| yesterday| there)?|(?:(?:big|great|good|bad|sad|quick|exciting|small|huge) )?(?:news|update|decision|change|announcement|upgrade)(?=\s?[—–:-])|i (?:should|forgot to|want to|wanted to|must)(?: also)? (?:mention|add|say|note)(?: that)?|i(?:['’]d| would) like to (?:mention|add)(?: that)?|it['’]?s official|i made a (?:big )?decision|for context|just so you know|just heard(?: from \S+)?(?: that)?|usually|normally|these days|nowadays|as of (?:today|now|(?:this|last|next) \w+|\w+ \d+)|since (?:last |this |the )?(?!when)\w+|from now on|now|sorry|actually|(?:small |quick )?(?:correction|update)|correct that|scratch that|change of plans?|(?:on )?second thoughts?|after all|i misspoke(?: yesterday| earlier)?|my mistake|i changed my mind|na verdade|erro meu|erreur de ma part|(?:no|nein|non|não|нет)(?=,)|eigentlich|tatsächlich|en fait|en réalité|en realidad|na realidade|на самом деле|вообще-то|übrigens|ab jetzt|ab sofort|jetzt|inzwischen|korrektur|au fait|désormais|finalement|au final|maintenant|désolée?|pardon|por cierto|ahora|a partir de (?:ahora|agora)|corrección|aliás|agora|correção|кстати|теперь|отныне|исправление|顺便说一下|(?:刚才|我|昨天)?说错了|对了|更正|现在|以后|今は|今後は?|訂正|すみません|ちなみに|不对|いいえ|いや|違います|実は)(?![\p{L}\p{Script=Latin}])[\s,.:：，、–—-]*|(?:现在|更正|其实|今は|すみません|実は|訂正(?:です)?)[：，、。]?\s*)+/iu;
 
 /** Any word of a change or a corrected mistake; it does not tell what changed. */
 export const TELLS_CHANGE: RegExp = rule(
@@ -202,13 +222,13 @@ export const TELLS_CHANGE: RegExp = rule(
     "misspoke|mistakes?|mistaken|typo|turns out|should read|make that|after all|(?:on )?second thoughts?|out of date|outdated|lifted|again|no more|(?:scratch|ignore|disregard|never mind) (?:what|the)",
     "wrong|mixed up|upped|joined|ended|removed|stopped|too (?:strict|pricey|expensive|slow|short|long)|turned out|starting|since|from here on|swapped|nope|renewed|abandoned|voted|new|new home|pushed|pulled out|gone|gets? rid of|got rid of|is all|cut|in the end|i go by|decommissioned|sunset|phased out|superseded|swapped|became|has become|finally|isn['’]t|used to",
     "eigentlich|tatsächlich|en (?:fait|réalité|realidad)|na realidade|на самом деле|вообще-то",
-    "umzug|raus|aufgehört|vertan|geirrt|doch|gegangen|weg|abgeschafft|nun|neu(?:e[rsn]?)?|seit (?:heute|gestern|dieser|letzter)|aufgehoben|wieder|abgelöst|ersetzt",
+    "(?:falsch|quatsch|errei|enganei-me)(?=[,:])|umzug|raus|aufgehört|vertan|geirrt|doch|gegangen|weg|abgeschafft|nun|neu(?:e[rsn]?)?|seit (?:heute|gestern|dieser|letzter)|aufgehoben|wieder|abgelöst|ersetzt",
     "quitté\\p{L}*|parti(?= à)|depuis|finalement|erreur|maintenant|trompée?|remplac\\p{L}+|de nouveau|nouve(?:au|lle)",
     "terminamos a migração|actualización|lo pensé mejor|desde|subimos|bajamos|quedó|aplaz\\p{L}+|equivoqu\\p{L}+|nuev[oa]|vuelve|volver|lo pasamos|al final",
     "abandonamos|transferid[oa]|na verdade|virou|foi parar|nov[oa]|voltar|enganei|erro meu|no fim|cancelamos",
     "не вышло|правильно|отказал\\p{L}+|всё-таки|ошиб\\p{L}+|уволи\\p{L}+|снят\\p{L}?|снова|друг\\p{L}{2}|нов\\p{L}{2}|поменял\\p{L}+",
   ),
-  "->|→|=>|全部改|换成|又可以|来不及|其实|搞错|弄错|取消|换了|入れ替え|代わ|すみません|また|なくな|実は|間違|新しい",
+  "->|→|=>|全部改|换成|又可以|来不及|其实|说错|搞错|弄错|取消|换了|入れ替え|代わ|すみません|また|なくな|実は|間違|新しい",
 );
 
 /** Words of another person, reported. */
@@ -294,7 +314,7 @@ export const TASK: RegExp = new RegExp(
 
 /** Labels before one's own statement, unlike the speaker names before what others say. */
 export const LABEL: RegExp =
-  /^(?:remember|note|nb|ps|fyi|btw|by the way|quick note|heads up|also|übrigens|au fait|à propos|por cierto|a propósito|aliás|кстати|对了|ちなみに|correction|corection|decision|rule|update|merke?(?: dir)?|korrektur|regel|entscheidung|correction|règle|corrección|regla|recuerda|correção|regra|lembre-se|исправление|правило|запомни|поправка|更正|纠正|请?记住|決定|决定|訂正|覚えて(?:おいて)?|.{0,40}(?:budget|deadline|port|name|key|password|card|code|number|address|host|url|version|branch|channel|limit))$/iu;
+  /^(?:remember|note|nb|ps|fyi|btw|by the way|quick note|heads up|also|falsch|quatsch|errei|enganei-me|ошибся|ошиблась|übrigens|au fait|à propos|por cierto|a propósito|aliás|кстати|对了|ちなみに|correction|corection|decision|rule|update|merke?(?: dir)?|korrektur|regel|entscheidung|correction|règle|corrección|regla|recuerda|correção|regra|lembre-se|исправление|правило|запомни|поправка|更正|纠正|请?记住|決定|决定|訂正|覚えて(?:おいて)?|.{0,40}(?:budget|deadline|port|name|key|password|card|code|number|address|host|url|version|branch|channel|limit))$/iu;
 
 /** Refers to what was just said. */
 export const THAT: RegExp =

@@ -34,6 +34,8 @@ export interface Read {
   readonly isChange: boolean;
   /** It has any word of a change or a mistake. */
   readonly tellsChange: boolean;
+  /** It says that something did not change. */
+  readonly isUnchanged: boolean;
   /** What it says is replaced or gone, one set of terms per phrase. */
   readonly gone: readonly ReadonlySet<string>[];
   /** What it says is gone for good or was given up. */
@@ -53,7 +55,8 @@ export function read(text: string): Read {
   if (known !== undefined) return known;
   const plain = plainly(text);
   const content = topicTerms(plain);
-  const changed = text.replace(UNCHANGED, " ").replace(PASSIVE, " ");
+  const unchanged = text.replace(UNCHANGED, " ");
+  const changed = unchanged.replace(PASSIVE, " ");
   const made: Read = {
     text,
     content,
@@ -61,6 +64,7 @@ export function read(text: string): Read {
     clauses: clausesOf(text).flatMap((clause) => keyOf(clause) ?? []),
     isChange: STRONG_CHANGE.test(changed) || WEAK_CHANGE.test(changed),
     tellsChange: TELLS_CHANGE.test(changed),
+    isUnchanged: unchanged !== text,
     gone: things(phrasesOf(changed, GONE)),
     lost: things(phrasesOf(changed, [LOST, GIVEN_UP])),
     names: namesIn(text),

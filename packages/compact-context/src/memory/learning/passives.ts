@@ -11,18 +11,18 @@ const NAME = `${WORD}(?: (?=[\\p{Lu}\\d])${WORD}){0,2}`;
 const UNSPACED_NAME = "[A-Za-z\\d][A-Za-z\\d .+#_-]*";
 
 const SENTENCES: readonly RegExp[] = [
-  "(?:(?:The|the|Our|our) )?(OLD) (?:was|were|has been|have been|got|is now) (?:now |just |finally |recently )?(?:(?:replaced|superseded) (?:by|with)|swapped(?: out)? for) (?:the )?(NEW)(?: now| today| yesterday| recently| last (?:week|month|year)| this (?:week|month))?(?: for (?:the )?(?<purpose>WORD))?(?:, (?:hooray|finally|btw|fyi))?",
-  "(?:(?:Der|Die|Das|Unser|Unsere) )?(OLD) (?:wurden?|ist|sind) (?:jetzt |gestern |inzwischen |endlich |letzte Woche )?(?:durch|gegen) (?:(?:den|die|das) )?(NEW) (?:ersetzt|abgelöst|(?:aus|ein)?getauscht)(?: worden)?",
-  "(?:L[ea]s? |Notre )?(OLD) (?:a été|ont été|est maintenant|est) (?:remplacée?s? par|échangée?s? contre) (?:l[ea] )?(NEW)(?: hier| la semaine dernière)?",
-  "(?:El |La |Nuestr[oa] )?(OLD) (?:fue|fueron|ha sido|han sido) (?:reemplazad|sustituid)[oa]s? por (?:el |la )?(NEW)(?: ayer| la semana pasada)?",
-  "(?:[OA] |Noss[oa] )?(OLD) (?:foi|foram) (?:(?:substituíd|trocad)[oa]s? (?:por|pel[oa]))(?: [oa])? (NEW)(?: ontem| na semana passada)?",
-  "(OLD) (?:(?:был[аои]?|уже) )?замен[её]н[аоы]? на (NEW)",
+  "(?:(?:The|the|Our|our) )?(OLD) (?:was|were|has been|have been|got|is now) (?:now |just |finally |recently )?(?:(?:replaced|superseded) (?:by|with)|swapped(?: out)? for) (?:the )?(NEW)(?: now| today| yesterday| recently| last (?:week|month|year)| this (?:week|month)| in (?:January|February|March|April|May|June|July|August|September|October|November|December))?(?: for (?:the )?(?<purpose>WORD))?(?:, (?:hooray|finally|btw|fyi))?",
+  "(?:(?:Der|Die|Das|Unser|Unsere) )?(OLD) (?:wurden?|ist|sind) (?:jetzt |gestern |inzwischen |endlich |letzte Woche |letzten Monat )?(?:durch|gegen) (?:(?:den|die|das) )?(NEW) (?:ersetzt|abgelöst|(?:aus|ein)?getauscht)(?: worden)?",
+  "(?:L[ea]s? |Notre )?(OLD) (?:a été|ont été|est maintenant|est) (?:remplacée?s? par|échangée?s? contre) (?:l[ea] )?(NEW)(?: hier| la semaine dernière| le mois dernier)?",
+  "(?:El |La |Nuestr[oa] )?(OLD) (?:fue|fueron|ha sido|han sido) (?:reemplazad|sustituid)[oa]s? por (?:el |la )?(NEW)(?: ayer| la semana pasada| el mes pasado)?",
+  "(?:[OA] |Noss[oa] )?(OLD) (?:foi|foram) (?:(?:substituíd|trocad)[oa]s? (?:por|pel[oa]))(?: [oa])? (NEW)(?: ontem| na semana passada| no mês passado)?",
+  "(OLD) (?:(?:(?:был[аои]?|уже) )?замен[её]н[аоы]?|(?:уже |вчера |недавно )?заменили) на (NEW)",
 ]
   .map((form) => form.replace("OLD", NAME).replace("NEW", NAME).replace("WORD", WORD))
   .concat(
     "(OLD)(?:已经?|昨天|上周|最近)*被\\s?(NEW)\\s?(?:取代|替代|代替)了?",
     "(OLD)(?:已经?|昨天|上周|最近)*被(?:替换|换)(?:成|为)了?\\s?(NEW?)\\s?了?",
-    "(OLD)は(?:昨日|先週|最近)?\\s?(NEW)\\s?に(?:置き換え|差し替え)られ(?:まし)?た",
+    "(OLD)は(?:昨日|先日|[先今](?:週|月)|去年|今年|最近)?\\s?(NEW)\\s?に(?:置き換え|差し替え)られ(?:まし)?た",
   )
   .map((form) => form.replace("OLD", UNSPACED_NAME).replace(/NEW\??/u, UNSPACED_NAME))
   .map((form) => new RegExp(`^${form}[\\s.!。！]*$`, "u"));
@@ -52,12 +52,17 @@ const LEADS =
 const NOT_OURS =
   /(?<![\p{L}])(?:not|never|nicht|kein\p{L}*|pas|plus|nunca|não|не|no (?:usamos|est[aá]|es)|no longer)(?![\p{L}])|n['’]t|[不没]|ません|ない|他|她|客户|朋友|彼|友/iu;
 
+/** Who or how, if the thing itself is not written as a name. */
+const BY_WHOM =
+  /^(?:hand|accident|mistake|default|force|chance|design|law|us|me|you|him|her|it|them|an?|the|my|our|his|their|some\p{L}*|any\p{L}*|every\p{L}*|no(?:body|ne|thing)|others?|people|users?|admins?|\p{Lu}.*)$/u;
+
 /** A statement tells that a thing which the older one says is in use, or who does something, was replaced. */
 export function tellsSwapOf(newer: string, older: string): boolean {
   const plain = newer.replace(LEAD, "");
   const found = SENTENCES.map((form) => form.exec(plain)).find((match) => match);
   const [, old = "", name = ""] = found ?? [];
-  if (!/[\p{Lu}\d]/u.test(old) || older.includes(name)) return false;
+  const isNamed = /[\p{Lu}\d]/u.test(old) || (plain.startsWith(old) && !BY_WHOM.test(name));
+  if (!isNamed || older.includes(name)) return false;
   // For one purpose only.
   if (!older.includes(found?.groups?.purpose ?? "")) return false;
   if ([NOT_OURS, OTHERS, KIN].some((other) => other.test(older))) return false;

@@ -1,9 +1,10 @@
-import { NO_MORE, OTHERS, TELLS_CHANGE } from "./language.ts";
+import { LEAD, NO_MORE, OTHERS, TELLS_CHANGE } from "./language.ts";
 import { clausesIn, clausesOf, type Key, type Read, read, subjectIn } from "./meaning.ts";
 import { tellsSwapOf } from "./passives.ts";
 import {
   bare,
   GENERIC,
+  heldBy,
   holds,
   isOrdinary,
   isReplaceable,
@@ -70,11 +71,25 @@ function isOfOneThing(now: Read, then: Read): boolean {
   return sharesKey(now, then) || partsOf(now).some((part) => sameButForValues(part, then));
 }
 
-/** The newer statement is about other people's things, and the older one does not mention them. */
-function isOfOthers({ text }: Read, { content }: Read): boolean {
-  const [whose = ""] = OTHERS.exec(text) ?? [];
-  return whose !== "" && shareIn(topicTerms(whose), content) === 0;
+/** One is about somebody else's things, and the other one does not mention them. */
+function isOfOthers(now: Read, then: Read): boolean {
+  return isWithout(now, then) || (SPEAKERS.test(now.text.replace(LEAD, "")) && isWithout(then, now));
 }
+
+function isWithout({ text, key }: Read, { content }: Read): boolean {
+  const plain = text.replace(LEAD, "");
+  const found = OTHERS.exec(plain);
+  if (found === null || (key?.verb === "owner" && COLLEAGUE.test(found[0]))) return false;
+  const [name = ""] = /^,? \p{Lu}\p{L}+/u.exec(plain.slice(found.index + found[0].length)) ?? [];
+  return shareIn(topicTerms(found[0] + name), content) === 0;
+}
+
+/** One who takes something over, does so where the speaker works. */
+const COLLEAGUE = /colleague|kolleg|collègue|colega|compañer|коллег|同事|同僚/iu;
+
+/** The speaker, or a thing of theirs, is the subject. */
+const SPEAKERS =
+  /^(?:(?:ya|já) )?(?:(?:no|não) )?(?:i|we|my|our|ich|wir|meine?|unsere?|je|nous|mon|ma|notre|yo|mi|eu|(?:[oa] )?(?:meu|minha)|я|мы|мо[йяё]|vivo|trabajo|moro|trabalho)(?![\p{L}])|^(?:j['’]|[我私])/iu;
 
 /** A statement whose subject is in another sentence. */
 const OF_WHAT_CAME_BEFORE = /^(?:that|this|it)(?:['’]s| is| was)(?: now)? (?:our|my|the|a)\s/i;
@@ -162,7 +177,7 @@ function saysNothingElse(now: Read, then: Read): boolean {
 
 /** It reports a change, not another thing, and drops something of the older statement. */
 function tellsChangeOf(now: Read, then: Read, told: { another: boolean; namesOld: boolean }): boolean {
-  if (!now.tellsChange && !(told.another && UNDOES.test(now.text))) return false;
+  if (!now.tellsChange && (now.isUnchanged || !told.another || !UNDOES.test(now.text))) return false;
   if (isNarrower(now, then) || (!told.namesOld && contrasts(now, then))) return false;
   if (told.another || now.gone.length > 0) return true;
   // A figure whose kind the older one lacks belongs to something else.
@@ -202,6 +217,7 @@ const UNDOES =
 
 /** Each of two subjects has a word that the other lacks: `the web team`, `the mobile team`. */
 function contrasts(now: Read, then: Read): boolean {
+  if (areOfAKind(now.text, then.text)) return true;
   const isOwn = (term: string): boolean => !isValue(term) && !PLAIN.has(term);
   const newIn = (terms: Iterable<string>, { content }: Read): boolean =>
     [...terms].some((term) => isOwn(term) && !holds(content, term));
@@ -211,6 +227,18 @@ function contrasts(now: Read, then: Read): boolean {
   // A word missing from a later mention counts only if the newer statement also has a word of its own.
   const told = newIn(bare(own), then) ? bare(other) : other;
   return own.size <= MOST_OF_A_SUBJECT && newIn(own, then) && newIn(told, now);
+}
+
+/** An adjective before a noun, in Russian; not one such as `new`. */
+const DESCRIBED =
+  /(?<![\p{L}])(?!(?:нов|стар|прежн|прошл|перв|последн|все|наш|мо|эт|сам)(?:[аеёоуыюяий]\p{L}{0,2})? )(\p{Script=Cyrillic}{2,}(?:[ыио]й|[ая]я|[ое]е|[ыи]е|[ое]го|[ое]м|[ыи]х|[ую]ю)) (\p{Script=Cyrillic}{3,})/giu;
+
+/** Both describe a noun, and not alike: `основной сервис`, `тестовый сервис`. */
+function areOfAKind(now: string, then: string): boolean {
+  const [told, old] = [now, then].map((text) => [...text.matchAll(DESCRIBED)]);
+  return (told ?? []).some(([, which = "", noun = ""]) =>
+    (old ?? []).some(([, other = "", thing = ""]) => heldBy(noun, thing) === 1 && heldBy(which, other) === 0),
+  );
 }
 
 /** Two of a kind: `unit tests`, `end-to-end tests`. */

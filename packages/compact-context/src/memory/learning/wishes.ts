@@ -1,7 +1,7 @@
 import type { Message } from "../../core/message.ts";
 import { rulesIn } from "../../summarizers/extractive/statements.ts";
 import { type ForgetRequest, goesOnWith, readForgetRequest, readForgetRequests } from "./forgetting.ts";
-import { FORBIDS, KIN, LASTING, PERMITS, THAT } from "./language.ts";
+import { FORBIDS, KIN, LASTING, OTHERS, PERMITS, THAT } from "./language.ts";
 import { read } from "./meaning.ts";
 import { saidIn, sentencesOf, typedBefore } from "./own-words.ts";
 import { relationOf } from "./relation.ts";
@@ -24,6 +24,9 @@ function UNSPACED(words: string): string {
   return found.length === 0 ? "(?!)" : `(?:${found.join("|")})`;
 }
 
+/** A number of a phone, not of its model. */
+const DIGITS = ".*\\d(?:[ .-]?\\d){3}";
+
 const I = "(?:i|we|ich|wir|je|nous|yo|eu|я|мы)";
 
 const KINDS: readonly Kind[] = [
@@ -37,7 +40,7 @@ const KINDS: readonly Kind[] = [
   ),
   kind(
     "(?:phone|mobile|cell|telephone)(?: number)?|number|telefonnummer|handynummer|nummer|numéro(?: de téléphone)?|(?:número de )?teléfono|(?:número de )?telefone|celular|móvil|(?:номер\\p{L}* )?телефон\\p{L}*|номер|电话(?:号码)?|手机号?|電話(?:番号)?",
-    "(?:phone|mobile|cell|telephone|telefon|handy|téléphone|teléfono|telefone|celular)\\p{L}*|reach me at|call me (?:on|at)|телефон\\p{L}*|\\+?\\d[\\d -]{6,}\\d|电话|手机|電話",
+    `(?:(?:phone|mobile|cell|telephone|telefon|handy|téléphone|teléfono|telefone|celular)\\p{L}*|телефон\\p{L}*)(?=${DIGITS})|reach me at|call me (?:on|at)|\\+?\\d[\\d -]{6,}\\d|电话(?=${DIGITS})|手机(?=${DIGITS})|電話(?=${DIGITS})`,
   ),
   kind(
     "age|birthday|birthdate|date of birth|how old|alter|geburtstag|geburtsdatum|âge|anniversaire|edad|cumpleaños|idade|aniversário|возраст|день рождения|年龄|生日|誕生日|年齢|歳",
@@ -96,8 +99,12 @@ const KINDS: readonly Kind[] = [
     "e-?mail|[^\\s@]+@[^\\s@]+|邮箱|メール",
   ),
   kind(
-    "account(?: number)?|bank(?: account| details)?|card(?: details| number)?|iban|konto|kontonummer|bank|karte|compte|carte|banque|cuenta|tarjeta|banco|conta|cartão|счёт\\p{L}*|счет\\p{L}*|карт[аыуе]|银行卡?|账户|账号|口座|カード",
+    "accounts?(?! (?:number|no))|bank(?: details)?(?! account number)|cards?(?: details)?(?! (?:number|no))|konto|bank|karte|compte|carte|banque|cuenta|tarjeta|banco|conta|cartão|счёт\\p{L}*|счет\\p{L}*|карт[аыуе]|银行卡?(?!号)|账户|口座(?!番号)|カード(?!番号)",
     "account|bank|iban|card|konto|karte|compte|carte|cuenta|tarjeta|banco|conta|cartão|счёт|счет|карт[аыуе]|银行|账户|账号|口座|カード",
+  ),
+  kind(
+    "(?:account|card) (?:number|no)|iban|(?:konto|karten)nummer|numéro de (?:compte|carte)|número (?:de|da) (?:(?:la|minha|mi) )?(?:cuenta|tarjeta|conta|cartão)|номер\\p{L}* (?:счёта|счета|карты)|(?:银行)?卡号|账号|口座番号|カード番号",
+    `(?:account|iban|card|konto|karte|compte|carte|cuenta|tarjeta|conta|cartão|сч[её]т\\p{L}*|карт[аыуе])(?=${DIGITS})|银行卡?(?=${DIGITS})|账号(?=${DIGITS})|口座(?=${DIGITS})|カード(?=${DIGITS})`,
   ),
 ];
 
@@ -258,7 +265,7 @@ function telling<T extends { readonly text: string }>(
 function isPersonal(text: string): boolean {
   if (isRule(text)) return true;
   const verb = read(text).key?.verb;
-  return verb !== "use" && verb !== "do" && (otherIn(text) !== undefined || MINE.test(text));
+  return verb !== "use" && verb !== "do" && [KIN, OTHERS, MINE].some((own) => own.test(text));
 }
 
 function isRule(text: string): boolean {
@@ -266,4 +273,4 @@ function isRule(text: string): boolean {
 }
 
 const MINE =
-  /(?<![\p{L}])(?:my|i|ich|meine?|je|mon|ma|mes|yo|mis?|eu|meus?|minhas?|я|мо\p{L}{1,2}|меня)(?![\p{L}])|j['’]\p{L}|我|私|^(?:soy|tengo|vivo|trabajo|tomo|sou|tenho|moro|trabalho)(?![\p{L}])/iu;
+  /(?<![\p{L}])(?:my|i|ich|mein\p{L}{0,2}|je|mon|ma|mes|yo|mis?|eu|meus?|minhas?|я|мо\p{L}{1,2}|меня)(?![\p{L}])|j['’]\p{L}|我|私|^(?:soy|tengo|vivo|trabajo|tomo|sou|tenho|moro|trabalho)(?![\p{L}])/iu;
