@@ -166,6 +166,15 @@ Usamos o Nagios para os alertas. | O Nagios foi substituído pelo Zabbix no mês
 
 /** A denial, a plan, a question, a place or an agent in it, or a fact that only mentions the thing: nothing is replaced. */
 export const unreplaced: readonly Course[] = coursesIn(String.raw`
+We use Redis for the cache. | Redis was replaced by mistake. |  | use Redis
+We use Redis for the cache. | Redis was replaced by nobody. |  | use Redis
+We use Redis for the cache. | Redis was swapped for testing. |  | use Redis
+Wir nutzen Redis als Cache. | Redis wurde gegen Mitternacht ersetzt. |  | nutzen Redis
+Wir nutzen Redis als Cache. | Redis wurde durch Zufall ersetzt. |  | nutzen Redis
+Nous utilisons Redis pour le cache. | Redis a été remplacé par erreur. |  | utilisons Redis
+Usamos Redis para la caché. | Redis fue reemplazado por la noche. |  | Usamos Redis
+Usamos o Redis para o cache. | O Redis foi trocado pela manhã. |  | Usamos o Redis
+Мы используем Redis для кэша. | Redis заменили на выходных. |  | используем Redis
 We use Redis for the cache. | Redis was not replaced by Valkey. |  | use Redis
 We use Redis for the cache. | Redis was never replaced by Valkey. |  | use Redis
 We use Redis for the cache. | In the client's project Redis was replaced by Valkey. |  | use Redis

@@ -10,9 +10,11 @@ const WORD = "[\\p{L}\\d][\\p{L}\\d.+#_-]*";
 const NAME = `${WORD}(?: (?=[\\p{Lu}\\d])${WORD}){0,2}`;
 const UNSPACED_NAME = "[A-Za-z\\d][A-Za-z\\d .+#_-]*";
 
+/** The number of forms with spaces between words. */
+const SPACED = 6;
 const SENTENCES: readonly RegExp[] = [
   "(?:(?:The|the|Our|our) )?(OLD) (?:was|were|has been|have been|got|is now) (?:now |just |finally |recently )?(?:(?:replaced|superseded) (?:by|with)|swapped(?: out)? for) (?:the )?(NEW)(?: now| today| yesterday| recently| last (?:week|month|year)| this (?:week|month)| in (?:January|February|March|April|May|June|July|August|September|October|November|December))?(?: for (?:the )?(?<purpose>WORD))?(?:, (?:hooray|finally|btw|fyi))?",
-  "(?:(?:Der|Die|Das|Unser|Unsere) )?(OLD) (?:wurden?|ist|sind) (?:jetzt |gestern |inzwischen |endlich |letzte Woche |letzten Monat )?(?:durch|gegen) (?:(?:den|die|das) )?(NEW) (?:ersetzt|abgelöst|(?:aus|ein)?getauscht)(?: worden)?",
+  "(?:(?:Der|Die|Das|Unser|Unsere) )?(OLD) (?:wurden?|ist|sind) (?:jetzt |gestern |inzwischen |endlich |letzte Woche |letzten Monat )?(?:durch|gegen(?= .*tauscht)) (?:(?:den|die|das) )?(NEW) (?:ersetzt|abgelöst|(?:aus|ein)?getauscht)(?: worden)?",
   "(?:L[ea]s? |Notre )?(OLD) (?:a été|ont été|est maintenant|est) (?:remplacée?s? par|échangée?s? contre) (?:l[ea] )?(NEW)(?: hier| la semaine dernière| le mois dernier)?",
   "(?:El |La |Nuestr[oa] )?(OLD) (?:fue|fueron|ha sido|han sido) (?:reemplazad|sustituid)[oa]s? por (?:el |la )?(NEW)(?: ayer| la semana pasada| el mes pasado)?",
   "(?:[OA] |Noss[oa] )?(OLD) (?:foi|foram) (?:(?:substituíd|trocad)[oa]s? (?:por|pel[oa]))(?: [oa])? (NEW)(?: ontem| na semana passada| no mês passado)?",
@@ -52,17 +54,26 @@ const LEADS =
 const NOT_OURS =
   /(?<![\p{L}])(?:not|never|nicht|kein\p{L}*|pas|plus|nunca|não|не|no (?:usamos|est[aá]|es)|no longer)(?![\p{L}])|n['’]t|[不没]|ません|ない|他|她|客户|朋友|彼|友/iu;
 
-/** Who or how, if the thing itself is not written as a name. */
+/** Who, when or how, in English words that are not written as a name. */
 const BY_WHOM =
-  /^(?:hand|accident|mistake|default|force|chance|design|law|us|me|you|him|her|it|them|an?|the|my|our|his|their|some\p{L}*|any\p{L}*|every\p{L}*|no(?:body|ne|thing)|others?|people|users?|admins?|\p{Lu}.*)$/u;
+  /^(?:hand|accident|mistake|error|default|force|chance|design|law|now|then|noon|midnight|night|week|month|\p{L}+ing|us|me|you|him|her|it|them|an?|the|my|our|his|their|some\p{L}*|any\p{L}*|every\p{L}*|no(?:body|ne|thing)|others?|people|users?|admins?|\p{Lu}.*)$/u;
+
+/** Nouns of German that say when or how; days and months. */
+const NO_NAME =
+  /^(?:Mitternacht|Mittag|Morgen|Abend|Nacht|Ende|Anfang|Mitte|Zufall|Versehen|Fehler|Irrtum|Hand|Nichts|Niemand|Jemand\p{L}*|\p{Lu}\p{Ll}+(?:tag|day)|Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember|January|February|March|May|June|July|October|December)$/u;
+const isName = (text: string): boolean => /[\p{Lu}\d]/u.test(text);
 
 /** A statement tells that a thing which the older one says is in use, or who does something, was replaced. */
 export function tellsSwapOf(newer: string, older: string): boolean {
   const plain = newer.replace(LEAD, "");
-  const found = SENTENCES.map((form) => form.exec(plain)).find((match) => match);
-  const [, old = "", name = ""] = found ?? [];
-  const isNamed = /[\p{Lu}\d]/u.test(old) || (plain.startsWith(old) && !BY_WHOM.test(name));
-  if (!isNamed || older.includes(name)) return false;
+  const at = SENTENCES.findIndex((form) => form.test(plain));
+  const found = SENTENCES[at]?.exec(plain);
+  const [, old = "", successor = ""] = found ?? [];
+  const name = successor.replace(/[.]+$/, "");
+  // Only names of what replaced it count; in English, Chinese and Japanese they may be in small letters.
+  const isNew = isName(name) ? !NO_NAME.test(name) : (at === 0 || at >= SPACED) && !BY_WHOM.test(name);
+  const isOld = isName(old) || (plain.startsWith(old) && !BY_WHOM.test(name));
+  if (!isNew || !isOld || older.includes(name)) return false;
   // For one purpose only.
   if (!older.includes(found?.groups?.purpose ?? "")) return false;
   if ([NOT_OURS, OTHERS, KIN].some((other) => other.test(older))) return false;
