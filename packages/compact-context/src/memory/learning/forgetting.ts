@@ -75,7 +75,7 @@ const ORDERS: readonly (readonly [OrderKind, RegExp])[] = Object.entries({
     `(?:забудь(?:те)?|забыть)${END}`,
     `(?:dimentica|scorda(?:ti)?)(?: di)?${END}`,
     "(?:忘记|忘掉|忘了)",
-    `(?:scratch|strike) (?:that|what i (?:just )?said)(?= (?:about|on|regarding) [^,;:.]+(?:, please)?[.!]*$)`,
+    `(?:scratch|strike) (?:that|what i (?:just )?said)(?= (?:about|regarding|on(?! (?:\\p{Lu}\\p{Ll}+day|\\d|yesterday|last))) [^,;:.]+(?:, please)?[.!]*$)`,
     "忘れて(?:ください|くれ|ほしい)?(?=[。.!！]*$)",
     `(?:ich (?:will|möchte) nicht(?: mehr)?,? dass du|(?:du )?(?:musst|brauchst|sollst)(?: du)?) (?:dir )?(?<object>.*?)(?:^| )?(?:nicht(?: mehr| länger)?)?(?: zu)? ?(?:merken|wissen|behalten|speichern|erinnern|erwähnen|weißt|behältst|merkst|speicherst|erwähnst|kennst|(?:gespeichert|gemerkt) hast)${END}`,
     `merke? dir (?:(?<object>.+?) )?nicht (?:mehr|länger)${END}`,
