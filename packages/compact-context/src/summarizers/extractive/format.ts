@@ -1,5 +1,5 @@
 import type { Item, ItemKind } from "./select.ts";
-import { blocksOf, clipLine, depthOf, TOGETHER } from "./text.ts";
+import { clipLine, depthOf } from "./text.ts";
 
 // The format of a summary, and how a later round parses it.
 
@@ -151,7 +151,7 @@ function spokenLines(piece: Told, before: Told | undefined, lines: string[]): st
 
 /** True for words that announce something omitted: "These changed:". */
 function dangles(piece: Told, next: Told | undefined): boolean {
-  if (piece.kind !== "assistant" || !/^(?:[^.!?]|[.!?](?=\S)){0,80}:$/.test(piece.text)) return false;
+  if (piece.kind !== "assistant" || !/^[^.!?]{0,60}:$/.test(piece.text)) return false;
   if (next?.kind !== "assistant") return true;
   const leads = next.source === piece.source && depthOf(next.text) > depthOf(piece.text);
   return !leads && !follows(piece, next);
@@ -247,14 +247,21 @@ function untoldIn(story: readonly string[]): number {
 
 function readEpisodes(lines: readonly string[]): Earlier["episodes"] {
   const episodes: { title: Title; asked: string; pieces: Told[] }[] = [];
-  // The line on which the words of the last message begin.
-  let spoken = 0;
   lines.forEach((line, source) => {
     if (line.startsWith(EPISODE)) episodes.push({ ...readTitle(line.slice(EPISODE.length)), pieces: [] });
-    if (line.startsWith(LABELS.assistant.trimEnd())) spoken = source;
     const pieces = episodes.at(-1)?.pieces ?? [];
-    for (const piece of readPieces(line, pieces))
-      pieces.push({ ...piece, order: pieces.length, source: piece.kind === "assistant" ? spoken : source });
+    for (const piece of readPieces(line, pieces)) {
+      const goesOn =
+        depthOf(line) >= 0 ||
+        (piece.kind === "assistant" &&
+          depthOf(pieces.at(-1)?.text ?? "") >= 0 &&
+          !line.startsWith(LABELS.assistant));
+      pieces.push({
+        ...piece,
+        order: pieces.length,
+        source: goesOn ? (pieces.at(-1)?.source ?? source) : source,
+      });
+    }
   });
   return episodes;
 }
@@ -282,27 +289,10 @@ function readPieces(line: string, before: readonly Told[]): Pick<Told, "kind" | 
   const kind = label[0] as keyof typeof LABELS;
   const rest = line.slice(label[1].length);
   if (rest === "") return [];
-  const texts = kind === "assistant" ? splitProse(rest) : rest.split(JOINT).flatMap(splitCall);
-  return texts.map((text) => ({ kind, text }));
+  return (kind === "assistant" ? splitProse(rest) : rest.split(JOINT)).map((text) => ({ kind, text }));
 }
 
-/** Lines that came from one call, each with the call. */
-function splitCall(text: string): string[] {
-  const from = fromIn(text);
-  return text
-    .slice(from.length)
-    .split(SAME_CALL)
-    .map((line) => `${from}${line}`);
-}
-
-/** Behind a gap, and before words that introduce a list. */
-const PARTED = /(?<= …) |(?<=[.!?][)"'”’`*]{0,3}) (?=[^.!?]{1,60}:$)/;
-
-/** Words of one message in the parts that a new message has; a gap stays behind the part before it. */
+// Sentences were joined by blanks: split at clear sentence ends.
 function splitProse(text: string): string[] {
-  return text.split(PARTED).flatMap((part) => {
-    const gap = part.endsWith(GAP) ? GAP : "";
-    const parts = blocksOf(part.slice(0, part.length - gap.length), TOGETHER).map((block) => block.text);
-    return parts.map((block, at) => (at === parts.length - 1 ? `${block}${gap}` : block));
-  });
+  return text.split(/(?<=[.!?:…][)"'”’`*]{0,3})\s+(?=[^\p{Ll}\s…])/u);
 }

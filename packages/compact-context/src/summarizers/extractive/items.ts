@@ -1,7 +1,6 @@
 import type { Steps } from "../../errors.ts";
 import { isLookingCommand } from "./commands.ts";
 import type { FileChange } from "./edits.ts";
-import type { Told } from "./format.ts";
 import { HOST_LINE, NOT_RECORDED, type Outcome, REFUSAL, tookEffect } from "./outcomes.ts";
 import type { Entry, Episode, Reading, Statement } from "./reading.ts";
 import {
@@ -11,13 +10,11 @@ import {
   MAX_SENTENCE,
   NARRATION,
   type Piece,
-  spokenPiece,
   spokenPieces,
   WEIGHTS,
 } from "./remarks.ts";
 import type { Item } from "./select.ts";
-import { decisionsIn, readSentences } from "./statements.ts";
-import { isStarted, keyOf, type Step } from "./steps.ts";
+import { keyOf, type Step } from "./steps.ts";
 import {
   blocksOf,
   clipEnd,
@@ -132,38 +129,6 @@ export function typedPieces(text: string, about = ""): Piece[] {
     const weight = index === 0 ? WEIGHTS.typed : asks ? WEIGHTS.typedQuestion : WEIGHTS.typedLine;
     return { kind: "request", text: block, weight: code ? WEIGHTS.typedCode : weight };
   });
-}
-
-/** The pieces of an episode of an earlier round, in the parts and of the value that they had when they were new. */
-export function toldPieces(told: readonly Told[]): (Piece & Pick<Told, "source">)[] {
-  const requests = told.filter(({ kind }) => kind === "request");
-  const asked = requests.map(({ text }) => text).join("\n");
-  const typed = requests.length === 0 ? [] : typedPieces(asked).map((piece) => ({ ...piece, source: -1 }));
-  const closing = told.findLast(({ kind }) => kind === "assistant")?.source;
-  const pieces = told.slice(requests.length).map((piece) => ({
-    ...valued(piece, piece.source === closing),
-    source: piece.source,
-  }));
-  if (closing === undefined || !ASKS.test(asked)) return [...typed, ...pieces];
-  const answer = pieces.findIndex(({ source }) => source === closing);
-  return [...typed, ...pieces.slice(0, answer), ...answerFirst(pieces.slice(answer))];
-}
-
-function valued({ kind, text }: Told, closing: boolean): Piece {
-  if (kind === "assistant")
-    return spokenPiece(text, closing, decisionsIn(readSentences(text), kind).length > 0);
-  if (kind === "ran") return { kind, text, weight: ranWeight(text) };
-  return {
-    kind,
-    text,
-    weight: kind === "user" ? WEIGHTS.reply : kind === "request" ? WEIGHTS.typed : WEIGHTS[kind],
-  };
-}
-
-function ranWeight(text: string): number {
-  if (text.startsWith(REPORTED)) return reportWeight(text.slice(REPORTED.length), OPENING);
-  if (text.startsWith("committed")) return WEIGHTS.committed;
-  return /: (?:passed|failed)\b/.test(text) ? WEIGHTS.ran : WEIGHTS.other;
 }
 
 /** What a reply answers, behind it. */
@@ -318,10 +283,7 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
         ...(newer && !LISTS.test(action.command ?? "") ? foundPieces(step.result?.text ?? "", scope) : []),
       ];
     case "agent":
-      return [
-        { kind: "ran", text: words, weight: WEIGHTS.other },
-        ...(isStarted(step) ? [] : reportPieces(step, scope)),
-      ];
+      return [{ kind: "ran", text: words, weight: WEIGHTS.other }, ...reportPieces(step)];
     case "run":
     case "edit":
       return [ranPiece(step, words, times)];
@@ -407,8 +369,7 @@ function fieldsOf(value: unknown, depth: number): string[] {
   return [...(own.length === 0 ? [] : [own.join(", ")]), ...inner];
 }
 
-/** Tags and code: a line of them alone says nothing. */
-const NO_WORDS = /<\/?[\w-]{1,60}>|`[^`]*`/g;
+const TAG = /<\/?[\w-]{1,60}>/g;
 /** Says what was changed, in a sentence or in an item of a list. */
 const TELLS_CHANGE =
   /^(?:[-*\d.)\s]*)(?:\*\*[^*]{1,80}\*\*[:\s-]*)?(?:added|extracted|changed|fixed|removed|renamed|replaced|updated|created|moved|implemented|wrote|introduced|deleted|made|committed)\b/i;
@@ -419,24 +380,21 @@ function reportWeight(sentence: string, index: number): number {
   return index < OPENING ? WEIGHTS.other : WEIGHTS.report;
 }
 
-/** Begins what a sub-agent said. */
-const REPORTED = "agent reported: ";
-/** What a host writes around a report, calls of the sub-agent among it. */
-const ABOUT_AGENT =
-  /^(?:agentId: |<usage>|(?:total_tokens|tool_uses|duration_ms): |\[Tool: \w+\] |--- RESULT ---|<([\w-]{1,60})>[^<]{0,200}<\/\1>$)/;
+/** What a host writes below a report. */
+const ABOUT_AGENT = /^(?:agentId: |<usage>|(?:total_tokens|tool_uses|duration_ms): )/;
 
 /** Sentences at the beginning of a report, which say what came of it. */
 const OPENING = 3;
 
 /** A sub-agent's report, sentence by sentence. */
-function reportPieces({ result }: Step, { shorten }: Scope): Piece[] {
+function reportPieces({ result }: Step): Piece[] {
   return linesOf(result?.text ?? "")
     .filter(({ code }) => !code)
     .flatMap(({ text }) => sentences(text))
-    .filter((sentence) => /\p{L}/u.test(sentence.replace(NO_WORDS, "")) && !ABOUT_AGENT.test(sentence))
+    .filter((sentence) => /\p{L}/u.test(sentence.replace(TAG, "")) && !ABOUT_AGENT.test(sentence))
     .map((sentence, index) => ({
       kind: "ran",
-      text: `${REPORTED}${clipEnd(shorten(bare(sentence)), MAX_SENTENCE)}`,
+      text: `agent reported: ${clipEnd(bare(sentence), MAX_SENTENCE)}`,
       weight: reportWeight(sentence, index),
     }));
 }

@@ -1,6 +1,6 @@
 import type { Statement } from "./reading.ts";
 import type { Item } from "./select.ts";
-import { blocksOf, clipEnd, depthOf, linesOf, oneLine, quotedCode, TOGETHER, withoutMarks } from "./text.ts";
+import { blocksOf, clipEnd, depthOf, linesOf, oneLine, quotedCode, withoutMarks } from "./text.ts";
 
 // What pieces weigh, and the assistant's words in pieces.
 
@@ -54,6 +54,9 @@ const FINDS =
 export const NARRATION: RegExp =
   /^(?:now |good|great|perfect|ok(?:ay)?|excellent|alright|sure|right)?[,.!]?\s*(?:now |next,? )?(?:let me|let's (?:look|check|see|start|run|verify)|i['’]ll (?:now |start|also |read|look|check|run|create|add|update)|i need to|now i|(?:now|next|then|first|finally|also),? (?:update|find|remove|add|fix|create|run|check|write|replace|edit|change|move|verify|test|lint)\b[^.]{0,200}[:.]$)/i;
 
+/** Sentences of a paragraph are joined up to this many characters. */
+const TOGETHER = 160;
+
 export function spokenPieces(text: string, closing: boolean, decisions: readonly Statement[] = []): Piece[] {
   const chosen = decisions.map((decision) => bare(decision.text));
   let offered = false;
@@ -66,17 +69,12 @@ export function spokenPieces(text: string, closing: boolean, decisions: readonly
     .flatMap(([line, code]) => withCode(paragraphPieces(line), code))
     .filter((part) => /[\p{L}\p{N}]/u.test(part))
     .map((part) => {
-      const decides = chosen.some((decision) => part.includes(decision));
+      const says = chosen.some((decision) => part.includes(decision)) ? "decision" : kindOfRemark(part);
       offered = depthOf(part) < 0 ? OFFERS.test(part) : offered;
-      const piece = spokenPiece(clipEnd(part, MAX_SENTENCE), closing, decides);
-      return offered && depthOf(part) >= 0 && !decides ? { ...piece, weight: WEIGHTS.other } : piece;
+      const isOption = offered && depthOf(part) >= 0 && says !== "decision";
+      const weight = isOption ? WEIGHTS.other : WEIGHTS[says === "remark" && closing ? "closing" : says];
+      return { kind: "assistant", text: clipEnd(part, MAX_SENTENCE), weight, decides: says === "decision" };
     });
-}
-
-export function spokenPiece(text: string, closing: boolean, decides: boolean): Piece {
-  const says = decides ? "decision" : kindOfRemark(text);
-  const weight = WEIGHTS[says === "remark" && closing ? "closing" : says];
-  return { kind: "assistant", text, weight, decides };
 }
 
 /** Code that words introduce stands behind them if it is as short as a value or a command. */
@@ -118,7 +116,7 @@ function kindOfRemark(sentence: string): "narration" | "finding" | "explained" |
 }
 
 /** What is asked is answered first: "No, it is fixed in the code." */
-export function answerFirst<Told extends Piece>(pieces: readonly Told[]): Told[] {
+export function answerFirst(pieces: readonly Piece[]): Piece[] {
   const first = pieces.find(
     ({ weight, text }) =>
       weight > WEIGHTS.narration && (!text.endsWith(":") || /^(?:yes|no|not)\b/i.test(text)),

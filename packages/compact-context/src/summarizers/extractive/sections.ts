@@ -1,3 +1,4 @@
+import { messageText } from "../../core/message.ts";
 import type { SummaryStrategy } from "../../core/ports.ts";
 import { runAtOnce } from "../../errors.ts";
 import {
@@ -318,7 +319,7 @@ function errorRows({ reading, earlier, shorten }: Scene): string[] {
 function runningRows({ reading, earlier, shorten }: Scene): string[] {
   const ended = (row: string): boolean => {
     const id = /\(id ([\w-]+)\)$/.exec(row)?.[1];
-    return id === undefined || reading.messages.some(({ parts }) => JSON.stringify(parts).includes(id));
+    return id === undefined || reading.messages.some((message) => messageText(message).includes(id));
   };
   return [...earlier.rows("running").filter((row) => !ended(row)), ...reading.running.map(shorten)];
 }

@@ -216,7 +216,7 @@ export function findRunning(steps: readonly Step[], notices: readonly string[]):
     const named = isObject(args) ? idOf(args) : "";
     const head = step.result?.text.slice(0, 4_000) ?? "";
     const known = running.has(named);
-    if (!known && !isStarted(step)) continue;
+    if (!known && !isStarted(step, head)) continue;
     if (hasEnded(step, head)) running.delete(named);
     else if (!known) {
       const id = STARTED.exec(head)?.[1] ?? step.call.id;
@@ -236,10 +236,8 @@ function hasEnded({ call }: Step, head: string): boolean {
   return ENDED.test(head) || /kill|stop|cancel/i.test(call.name);
 }
 
-/** True for what goes on behind the call: its result says only that it began. */
-export function isStarted({ action, outcome, result }: Step): boolean {
-  const begins = result?.text.slice(0, 200) ?? "";
-  return RUNNING.test(outcome.detail) || (action.kind !== "read" && LAUNCHED.test(begins));
+function isStarted({ action, outcome }: Step, head: string): boolean {
+  return RUNNING.test(outcome.detail) || (action.kind !== "read" && LAUNCHED.test(head.slice(0, 200)));
 }
 
 // ---- the repository

@@ -181,9 +181,6 @@ function wraps(above: string, below: string): boolean {
   return /[^.!?:;。！？`|{}]\s{0,2}$/.test(above.slice(-9)) && /^\s{0,12}[\p{Ll}(`"“]/u.test(below);
 }
 
-/** Sentences of a paragraph of the assistant are joined up to this many characters. */
-export const TOGETHER = 160;
-
 /** A line that introduces what follows. */
 const LEADS = /^\s{0,3}#{1,6}\s|[:：]$/;
 
