@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { CompactEvent } from "./core/report.ts";
 import { CompactManager } from "./create-manager.ts";
 import { CompactError } from "./errors.ts";
-import { createHostPreflight, fitHarder, type HostManager } from "./host.ts";
+import { createHostPreflight, type HostManager } from "./host.ts";
 import { createMemoryDriver } from "./storage/memory/driver.ts";
 
 const message = (text: string): object => ({ role: "user", content: text });
@@ -178,37 +178,4 @@ describe("createHostPreflight", () => {
     expect(await preflight({ sessionId: "a", messages })).toHaveLength(4);
     expect(await codes()).toEqual(["list_mended"]);
   });
-});
-
-it("what a provider accepts is remembered for the model that refused, and for no other", async () => {
-  let maxContextTokens = 1_000;
-  const compacted: unknown[] = [];
-  const manager = {
-    ...failing(watched().manager, broken),
-    preflight: async (_: string, messages: readonly unknown[]) => ({ messages }),
-    manualCompact: async (_: string, messages: readonly unknown[]) => {
-      compacted.push(messages);
-      return { messages: messages.slice(1) };
-    },
-    getState: () => ({
-      totalTokens: 900,
-      countedTokens: 900,
-      maxContextTokens,
-      messageCount: 2,
-      summaryCount: 0,
-      archiveSteps: 0,
-    }),
-  } as unknown as HostManager;
-  const preflight = createHostPreflight(manager);
-  const call = { sessionId: "s", messages: [message("one"), message("two")] };
-  const error = new Error(
-    "This model's maximum context length is 1000 tokens. However, you requested 1400 tokens.",
-  );
-  await fitHarder(manager, preflight, { ...call, sent: call.messages, error });
-  expect(compacted).toHaveLength(1);
-  await preflight(call);
-  expect(compacted).toHaveLength(2);
-  maxContextTokens = 100_000;
-  expect(await preflight(call)).toHaveLength(2);
-  expect(compacted).toHaveLength(2);
 });

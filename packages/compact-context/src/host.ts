@@ -136,12 +136,9 @@ async function look<T>(
   if (force) return manager.manualCompact(sessionId, messages, asked);
   const fitting = await manager.preflight(sessionId, messages, asked);
   const ceiling = ceilingsOf(manager).get(sessionId);
-  const { maxContextTokens } = manager.getState(sessionId);
-  // Of another model nothing is known.
-  if (ceiling?.window !== maxContextTokens) return fitting;
-  const isOver = (): boolean => manager.getState(sessionId).countedTokens > ceiling.tokens;
-  if (!isOver()) return fitting;
-  const targetTokens = Math.floor(ceiling.tokens * ROOM_TO_GROW);
+  const isOver = (): boolean => manager.getState(sessionId).countedTokens > (ceiling ?? 0);
+  if (ceiling === undefined || !isOver()) return fitting;
+  const targetTokens = Math.floor(ceiling * ROOM_TO_GROW);
   const harder = { ...asked, usage: undefined, targetTokens, note: TOO_LONG };
   const lower = await manager.manualCompact(sessionId, messages, harder).catch(() => fitting);
   if (isOver()) ceilingsOf(manager).delete(sessionId);
@@ -221,20 +218,14 @@ const LOWEST_CEILING = 0.5;
 const MAX_SESSIONS = 256;
 const TOO_LONG = "the provider found the request too long";
 
-/** What a provider accepts, in our tokens. */
-interface Ceiling {
-  readonly tokens: number;
-  /** The window of the model that it was learned of. */
-  readonly window: number;
-}
 /**
- * By session, where a provider counts more than we do. Longer lists are compacted before
+ * What providers that count more than we do accept of a session, in our tokens. Longer lists are compacted before
  * they are sent; they are sent all the same where that is not possible.
  */
-const ceilings = new WeakMap<HostManager, LruMap<Ceiling>>();
+const ceilings = new WeakMap<HostManager, LruMap<number>>();
 
-function ceilingsOf(manager: HostManager): LruMap<Ceiling> {
-  const known = ceilings.get(manager) ?? createLruMap<Ceiling>(MAX_SESSIONS);
+function ceilingsOf(manager: HostManager): LruMap<number> {
+  const known = ceilings.get(manager) ?? createLruMap<number>(MAX_SESSIONS);
   ceilings.set(manager, known);
   return known;
 }
@@ -258,10 +249,7 @@ export async function fitHarder<T>(
   const counted = countedTokens || (said.input ?? 0);
   const accepted = acceptedOf(said, counted, request.maxOutputTokens);
   if (said.input !== undefined && accepted !== undefined)
-    ceilingsOf(manager).set(sessionId, {
-      tokens: Math.max(accepted, maxContextTokens * LOWEST_CEILING),
-      window: maxContextTokens,
-    });
+    ceilingsOf(manager).set(sessionId, Math.max(accepted, maxContextTokens * LOWEST_CEILING));
   const targetTokens = Math.floor(accepted === undefined ? counted * HARDER : accepted * SHARE_OF_LIMIT);
   const asked = { ...request, targetTokens, note: TOO_LONG };
   const shorter = await preflight({ sessionId, messages, request: asked, force: true }).catch(() => sent);
