@@ -3,10 +3,8 @@ import type { ManualRequest } from "./core/request.ts";
 import type { CompactManager } from "./create-manager.ts";
 import {
   CompactError,
-  createLruMap,
   errorMessage,
   hasCode,
-  type LruMap,
   MAX_TIMER_MS,
   requireFunction,
   requireOptions,
@@ -127,22 +125,15 @@ function isSessionId(given: unknown): boolean {
   return typeof given === "string" && given !== "";
 }
 
-async function look<T>(
+function look<T>(
   manager: HostManager,
   { sessionId, messages, request = {}, force = false }: HostCall<T>,
   own: Pick<ManualRequest, "repair" | "signal">,
 ): Promise<CompactionResult<T>> {
   const asked = { ...request, signal: own.signal, repair: request.repair ?? own.repair };
-  if (force) return manager.manualCompact(sessionId, messages, asked);
-  const fitting = await manager.preflight(sessionId, messages, asked);
-  const ceiling = ceilingsOf(manager).get(sessionId);
-  const isOver = (): boolean => manager.getState(sessionId).countedTokens > (ceiling ?? 0);
-  if (ceiling === undefined || !isOver()) return fitting;
-  const targetTokens = Math.floor(ceiling * ROOM_TO_GROW);
-  const harder = { ...asked, usage: undefined, targetTokens, note: TOO_LONG };
-  const lower = await manager.manualCompact(sessionId, messages, harder).catch(() => fitting);
-  if (isOver()) ceilingsOf(manager).delete(sessionId);
-  return lower;
+  return force
+    ? manager.manualCompact(sessionId, messages, asked)
+    : manager.preflight(sessionId, messages, asked);
 }
 
 /** Remembers a session whose work hangs, so that later calls do not wait for it. */
@@ -211,24 +202,6 @@ export interface FailedCall<T> extends HostCall<T> {
 const HARDER = 0.5;
 /** or at this share of the limit reported by the provider. */
 const SHARE_OF_LIMIT = 0.9;
-/** Lists over a session's ceiling are compacted to this share of it. */
-const ROOM_TO_GROW = 0.75;
-/** No ceiling is below this share of the window, whatever a provider says. */
-const LOWEST_CEILING = 0.5;
-const MAX_SESSIONS = 256;
-const TOO_LONG = "the provider found the request too long";
-
-/**
- * What providers that count more than we do accept of a session, in our tokens. Longer lists are compacted before
- * they are sent; they are sent all the same where that is not possible.
- */
-const ceilings = new WeakMap<HostManager, LruMap<number>>();
-
-function ceilingsOf(manager: HostManager): LruMap<number> {
-  const known = ceilings.get(manager) ?? createLruMap<number>(MAX_SESSIONS);
-  ceilings.set(manager, known);
-  return known;
-}
 
 /**
  * The list, compacted harder, for a request that the provider rejected as too long. Throws the provider's own
@@ -241,28 +214,23 @@ export async function fitHarder<T>(
 ): Promise<readonly T[]> {
   const said = tooLong(error);
   if (said === undefined) throw error;
-  const { countedTokens, maxContextTokens } = manager.getState(sessionId);
-  const { limit = maxContextTokens } = said;
-  const smaller = `(its limit is ${limit} tokens, maxContextTokens is ${maxContextTokens})`;
-  const note = limit < maxContextTokens ? `${TOO_LONG} ${smaller}` : TOO_LONG;
+  const note = "the provider found the request too long";
   manager.warn(sessionId, "too_long", `${note}; it is compacted harder and sent once more`);
-  const counted = countedTokens || (said.input ?? 0);
-  const accepted = acceptedOf(said, counted, request.maxOutputTokens);
-  if (said.input !== undefined && accepted !== undefined)
-    ceilingsOf(manager).set(sessionId, Math.max(accepted, maxContextTokens * LOWEST_CEILING));
-  const targetTokens = Math.floor(accepted === undefined ? counted * HARDER : accepted * SHARE_OF_LIMIT);
-  const asked = { ...request, targetTokens, note: TOO_LONG };
+  const counted = manager.getState(sessionId).totalTokens || (said.input ?? 0);
+  const targetTokens = harderTarget(said, counted, request.maxOutputTokens);
+  const asked = { ...request, targetTokens, note };
   const shorter = await preflight({ sessionId, messages, request: asked, force: true }).catch(() => sent);
   const same = shorter.length === sent.length && shorter.every((entry, index) => entry === sent[index]);
   if (same) throw error;
   return shorter;
 }
 
-/** What the provider accepts, in our tokens; undefined if it reports no limit that the request exceeds. */
-function acceptedOf({ limit = 0, input, answer }: TooLong, counted: number, asked = 0): number | undefined {
+/** Target in our tokens: below the limit reported by the provider if there is one, else half. */
+function harderTarget({ limit = 0, input, answer }: TooLong, counted: number, asked = 0): number {
   const room = limit - (answer ?? asked);
   const theirs = input ?? counted;
-  return room > 0 && theirs > room ? (counted * room) / Math.max(theirs, counted) : undefined;
+  const share = room > 0 && theirs > room ? (room * SHARE_OF_LIMIT) / Math.max(theirs, counted) : HARDER;
+  return Math.floor(counted * share);
 }
 
 function tooSlow(milliseconds: number): CompactError {

@@ -182,7 +182,6 @@ export class SessionManager {
     const session = this.#sessions.peek(sessionId);
     return {
       totalTokens: session?.requestTokens ?? 0,
-      countedTokens: session?.estimate ?? 0,
       maxContextTokens:
         session?.view.context === undefined ? this.maxContextTokens : session.settings.maxContextTokens,
       messageCount: session?.view.messages.length ?? 0,

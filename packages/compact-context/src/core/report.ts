@@ -257,8 +257,6 @@ export function reasonFor(refused: RefusalReason): TriggerReason {
 export interface ManagerState {
   /** Tokens of the latest request. */
   readonly totalTokens: number;
-  /** The same by our own count, without what was learned from reported usage. */
-  readonly countedTokens: number;
   readonly maxContextTokens: number;
   /** Messages of the view: the list sent to the model. */
   readonly messageCount: number;

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { countTokens } from "../compact.ts";
 import type { CompactEvent } from "../core/report.ts";
 import { CompactManager } from "../create-manager.ts";
 import type { Json } from "../providers/request.ts";
@@ -100,9 +99,6 @@ function setUp(more: Partial<WireOptions> = {}): Setup {
 const copy = <T>(value: T): T => structuredClone(value);
 const ok = (body: object = {}): Response => Response.json(body);
 const bad = (message: string): Response => Response.json({ error: { message } }, { status: 400 });
-
-const theirCount = (body: Json, factor = 1): number =>
-  Math.floor(countTokens(listOf(body), { model: "gpt-4o" }).tokens * factor);
 
 async function nameOf(headers: Readonly<Record<string, string>>, body: Json): Promise<string | undefined> {
   return (await setUp().wire(ANTHROPIC.url, headers, body)).session;
@@ -213,7 +209,7 @@ describe.each(INTERFACES)("calls of $title", ({ url, bodyOf, refusal }) => {
   });
 
   it("that the provider finds too long are compacted harder and sent once more, never twice", async () => {
-    const { wire, manager, events } = setUp();
+    const { wire } = setUp();
     const sent: Json[] = [];
     const long = (): Response => bad("prompt is too long: 9000 tokens > 2000 maximum");
     const call = await wire(url, {}, bodyOf(chat(9)));
@@ -222,9 +218,6 @@ describe.each(INTERFACES)("calls of $title", ({ url, bodyOf, refusal }) => {
       return sent.length === 1 ? long() : ok();
     });
     expect(answer.status).toBe(200);
-    await manager.flush();
-    const told = events.find(({ properties }) => properties.code === "too_long");
-    expect(told?.properties.message).toContain("its limit is 2000 tokens, maxContextTokens is 6000");
     expect(sent.map((body) => JSON.stringify(body).length)).toEqual([
       expect.any(Number),
       expect.toSatisfy((length: number) => length < JSON.stringify(sent[0]).length * 0.7),
@@ -239,94 +232,6 @@ describe.each(INTERFACES)("calls of $title", ({ url, bodyOf, refusal }) => {
     const first = await wire(url, {}, copy(bodyOf(chat(20))));
     const again = await wire(url, {}, copy(bodyOf(chat(20))));
     expect(JSON.stringify(again.body)).toBe(JSON.stringify(first.body));
-  });
-});
-
-describe("requests that a server counts in its own way", () => {
-  const { url, bodyOf } = CHAT;
-  const short = (turns: number): Json[] =>
-    Array.from({ length: turns + 1 }, (_, turn) => [
-      { role: "user", content: words(`question ${turn}`, 12) },
-      { role: "assistant", content: words(`answer ${turn}`, 12) },
-    ])
-      .flat()
-      .slice(0, -1);
-
-  it.each([false, true])(
-    "are refused once where the server counts more than we do; it streams usage: %s",
-    async (tells) => {
-      const { wire } = setUp();
-      const refused: number[] = [];
-      for (let turns = 0; turns <= 70; turns += 1) {
-        const call = await wire(url, {}, bodyOf(short(turns)));
-        const answer = await call.send(async (body) => {
-          const theirs = theirCount(body, 1.4);
-          if (theirs <= WINDOW)
-            return ok(tells ? { usage: { prompt_tokens: theirs, completion_tokens: 1 } } : {});
-          refused.push(turns);
-          return bad(`You requested ${theirs} tokens: the maximum context length is ${WINDOW} tokens`);
-        });
-        expect(answer.status).toBe(200);
-        await answer.text();
-      }
-      expect(refused.length).toBeLessThanOrEqual(1);
-    },
-  );
-
-  it.each([
-    ["a count without end", () => `prompt is too long: 9999999 tokens > ${WINDOW} maximum`],
-    ["a limit of nearly nothing", () => "prompt is too long: 5000 tokens > 3 maximum"],
-    [
-      "the answer among the tokens",
-      (theirs: number) =>
-        `You requested ${theirs + 4_000} tokens: the maximum context length is ${WINDOW} tokens`,
-    ],
-  ])("go on after a server that says %s, again and again", async (_name, said) => {
-    const { wire } = setUp();
-    const lengths: number[] = [];
-    for (let turns = 0; turns <= 60; turns += 1) {
-      const call = await wire(url, {}, bodyOf(short(turns)));
-      const lies = turns > 5 && turns < 40;
-      let asked = 0;
-      const answer = await call.send(async (body) => {
-        asked += 1;
-        const theirs = theirCount(body);
-        lengths.push(theirs);
-        return lies && asked === 1 ? bad(said(theirs)) : ok();
-      });
-      expect([200, 400]).toContain(answer.status);
-      if (!lies) expect(answer.status).toBe(200);
-    }
-    // The window is used again: at least half of it.
-    expect(Math.max(...lengths.slice(-20))).toBeGreaterThan(WINDOW * 0.45);
-  });
-
-  it("are compacted below its limit where its usage taught us to count as it does", async () => {
-    const { wire } = setUp();
-    const statuses: number[] = [];
-    for (let turns = 16; turns <= 20; turns += 1) {
-      const limit = turns < 20 ? WINDOW : 3_500;
-      const call = await wire(url, {}, bodyOf(short(turns)));
-      const answer = await call.send(async (body) => {
-        const theirs = theirCount(body, 1.4);
-        if (theirs <= limit) return ok({ usage: { prompt_tokens: theirs, completion_tokens: 1 } });
-        return bad(`prompt is too long: ${theirs} tokens > ${limit} maximum`);
-      });
-      await answer.text();
-      statuses.push(answer.status);
-    }
-    expect(statuses).toEqual([200, 200, 200, 200, 200]);
-  });
-
-  it("teach nothing about other sessions of the same manager", async () => {
-    const { wire } = setUp();
-    const turns = 9;
-    const first = (await wire(url, {}, bodyOf(chat(turns, "one")))).body;
-    const refusal = `prompt is too long: 9000 tokens > ${WINDOW} maximum`;
-    for (const name of ["two", "three"])
-      await (await wire(url, {}, bodyOf(chat(turns, name)))).send(async () => bad(refusal));
-    const again = (await wire(url, {}, bodyOf(chat(turns, "one")))).body;
-    expect(JSON.stringify(again)).toBe(JSON.stringify(first));
   });
 });
 
