@@ -75,15 +75,6 @@ class KnownLists {
     return messages;
   }
 
-  /** The list that is the view, if it is known. */
-  get view(): KnownList | undefined {
-    return this.#lists.find(({ isView }) => isView);
-  }
-
-  add(list: KnownList): void {
-    this.#lists.push(list);
-  }
-
   /** Adds new messages to all lists. */
   append(added: readonly unknown[], decoded: readonly Message[]): void {
     for (const { natives, messages } of this.#lists) {
@@ -359,15 +350,6 @@ export class View {
     this.asGiven = false;
     this.leftBehind = false;
     this.#lists.compacted(natives, shown, codec);
-  }
-
-  /** The view in the caller's format: the caller's own objects, and ours for what was summarized or edited. */
-  natives(): unknown[] {
-    if (this.#lists.view === undefined) {
-      const natives = this.current.codec.encode(this.messages);
-      this.#lists.add({ natives, messages: [...this.messages], isView: true, decoded: false });
-    }
-    return [...(this.#lists.view?.natives ?? [])];
   }
 
   /** Waits for the next list, to read it as a whole. */

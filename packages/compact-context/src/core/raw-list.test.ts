@@ -44,21 +44,3 @@ it.each([
   expect(archived.length).toBeGreaterThan(8);
   expect(archived).toEqual(ids.filter((id) => archived.includes(id)));
 });
-
-it("a resumed session gives the same objects at each call, its summary included", async () => {
-  const storage = createMemoryDriver();
-  const config = { maxContextTokens: 4000, policy: { hardCapBuffer: 100, keepRecentTurns: 2 } };
-  const list = Array.from({ length: 40 }, (_, number) => turn(number)).flat();
-  const first = new CompactManager(config, { storage });
-  expect((await first.preflight("s", list, { format: "gemini" })).report.compacted).toBe(true);
-  await first.flush();
-  const manager = new CompactManager(config, { storage });
-  const before = (await manager.preflight("s", list, { format: "gemini" })).messages;
-  list.push(...turn(40));
-  const after = (await manager.preflight("s", list, { format: "gemini" })).messages;
-  expect(after).toHaveLength(before.length + 4);
-  for (const [index, entry] of before.entries()) expect(after[index]).toBe(entry);
-  // What a caller does to a list that it was given is its own affair.
-  after.length = 0;
-  expect((await manager.preflight("s", list, { format: "gemini" })).messages).toHaveLength(before.length + 4);
-});

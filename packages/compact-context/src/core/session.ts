@@ -342,8 +342,9 @@ export class Session {
 
   /** The list to send. Usage that is reported later is about it, and not about one that was refused or aborted. */
   send(given: readonly unknown[]): readonly unknown[] {
-    this.#sent = { estimated: this.estimate, by: this.view.current };
-    return this.view.asGiven ? given : this.view.natives();
+    const { current, messages, asGiven } = this.view;
+    this.#sent = { estimated: this.estimate, by: current };
+    return asGiven ? given : current.codec.encode(messages);
   }
 
   /** It is not known which list goes out: usage that is reported next teaches nothing. */
