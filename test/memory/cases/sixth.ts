@@ -104,6 +104,7 @@ Eu ganho 5.200 reais por mês. | Esquece isso. | 5\.200 |
 私は糖尿病です。 | 今のは忘れて。 | 糖尿病 | 
 月収は40万円です。 | 忘れてください。 | 40万 | 
 Our release date is May 9. | Scratch that about the release notes. |  | May 9
+Our retro is on Monday. | Scratch what I said on Monday. |  | retro
 Our release is on May 9.;;Add a header to the page. | Scratch that. |  | May 9
 We test with Vitest. | Scratch that about the tests for now, do the header first. |  | Vitest
 We test with Vitest. | Never mind about the tests. |  | Vitest

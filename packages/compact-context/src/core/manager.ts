@@ -291,7 +291,8 @@ export class SessionManager {
     if (!hasCode(error, "Conflict")) throw error;
     this.#sessions.forget(sessionId);
     if (!last) return;
-    throw new CompactError("Conflict", `other workers continued session "${sessionId}" during this call`, {
+    const name = JSON.stringify(sessionId);
+    throw new CompactError("Conflict", `other workers continued session ${name} during this call`, {
       place: sessionId,
       hint: "Read the conversation again and repeat the call with its messages as they are now. Two conversations need a session id each.",
       cause: error,

@@ -251,8 +251,8 @@ async function indexed(request: RecallRequest, retired: readonly Superseded[]): 
 }
 
 /**
- * Who the user is, or the lines of the day, if the query asks for it; else the best word matches with their coverage. Of a day without
- * lines the history of other days says nothing.
+ * Who the user is, or the lines of the day, if the query asks for it; else the best word matches with their
+ * coverage. Of a day without lines the history of other days says nothing.
  */
 function lookedAt(
   { candidates, index, titles }: Indexed,

@@ -35,7 +35,7 @@ export interface ValueContext {
 }
 
 const TYPE_WORDS =
-  "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|eof|undefined|true|false|optional|required|default|always|never|on_create|yes|no|char|varchar|uuid";
+  "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|eof|undefined|true|false|optional|required|default|always|on_create|yes|no|char|varchar|uuid";
 const CODE_WORDS = "await|async|new|function|lambda|typeof|return|await|this|self|super|yield|import|require";
 const STAND_INS =
   "change[_-]?me|(?:replace|insert|fill)[_-][a-z\\d_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset|short|weak|wrong|bad|incorrect|foo|bar|foobar|test|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
@@ -52,6 +52,11 @@ const COUNT = /^\d{2,5}(?:\/\*.*|(?:\/(?:\d{1,5}|[a-z.-]{1,8}))+)$|^[\w.+-]+@[\w
 /** Where a secret is kept, a package, the name of an event: `default/web-tls`, `default-token-x7k2p`, `.data-api`. */
 const REFERENCE =
   /^(?:(?=[^/-]+[/-].*[/-])[a-z]+(?:-[a-z]+)*(?:\/[a-z]+(?:-[a-z]+)*(?:-\d{1,4})?)+|@[a-z-]+\/[a-z-]+|\.[a-z]+-[a-z]+|[a-z-]+-token-[bcdfghj-np-tv-xz24-9]{5})$/;
+
+/** Pattern source for the name of a variable that holds a secret, of such words. */
+function variable(word: string): string {
+  return `${word}(?:_${word})*_(?:TOKEN|SECRET|PASSWORD|PW|PASS|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*`;
+}
 
 const PLACEHOLDERS: readonly RegExp[] = [
   NO_SECRET_WORD,
@@ -91,7 +96,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   // Version ranges, selectors
   /^[~^<>=]{1,2}\d+\.\d|^[@v]?\d+\.\d+\.\d+(?:[-+][a-z]{0,6}[\d.]*|\*)?$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
   // The name of an action or of a variable
-  /^(?:[\w.@-]{1,40}[/:])?[A-Z]+(?:_[A-Z]+)*_(?:TOKEN|SECRET|PASSWORD|PW|PASS|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/,
+  new RegExp(`^(?:[\\w.@-]{1,40}[/:])?${variable("[A-Z]+")}$`),
   // Names of the standards, an alphabet
   /^x5t#S256$|^x-oauth-basic$|ABCDEFGHIJKLMNOPQRSTUVWXYZ(?:abcdefghijklmnopqrstuvwxyz|234567)/,
   // A class that is called like what it holds
@@ -186,8 +191,7 @@ export function isMixed(value: string): boolean {
 }
 
 /** The name of a variable whose words end in digits: `AUTH0_SECRET`. */
-const NUMBERED_NAME =
-  /^[A-Z]+\d?(?:_[A-Z]+\d?)*_(?:TOKEN|SECRET|PASSWORD|PW|PASS|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/;
+const NUMBERED_NAME = new RegExp(`^${variable("[A-Z]+\\d?")}$`);
 
 function isPlace(value: string): boolean {
   return (
@@ -230,7 +234,7 @@ export function isExpression(value: string): boolean {
   )?.[1];
   const isName = (part: string): boolean =>
     part.length < 6 ||
-    (isWords(part.replace(/\$\d$/, "")) && !/\d/.test(part.replace(WITH_DIGITS, "").replace(/\$\d$/, ""))) ||
+    isNameOfWords(part.replace(/\$\d$/, "")) ||
     ((part.length < 20 || !/\d/.test(part)) && digitSwitches(part) < 3);
   if (called?.split(/[.:]+/).every(isName)) return true;
   if (!/^(?:[A-Za-z_$][\w$]*)?(?:\??\.[A-Za-z_$][\w$]*)+!?$/.test(value)) return false;
@@ -261,6 +265,11 @@ function isReference(value: string, { name, joint, ownLine, next }: ValueContext
   const isYaml = joint === ":" && ownLine && /^[A-Z]/.test(value);
   const isSetting = isYaml || (joint === "=" && (ownLine || /^[A-Z]+$/.test(name)));
   return isExpression(value) && !(isSetting && isPasswordName(name) && IN_SETTING.test(value));
+}
+
+/** True for words, not for a password of words and digits. */
+function isNameOfWords(name: string): boolean {
+  return isWords(name) && !/\d/.test(name.replace(WITH_DIGITS, ""));
 }
 
 /** Pronounceable syllables (at most three consonants in a row), or common technical abbreviations. */

@@ -10,24 +10,40 @@ const WORD = "[\\p{L}\\d][\\p{L}\\d.+#_-]*";
 const NAME = `${WORD}(?: (?=[\\p{Lu}\\d])${WORD}){0,2}`;
 const UNSPACED_NAME = "[A-Za-z\\d][A-Za-z\\d .+#_-]*";
 
-/** The number of forms with spaces between words. */
-const SPACED = 6;
-const SENTENCES: readonly RegExp[] = [
-  "(?:(?:The|the|Our|our) )?(OLD) (?:was|were|has been|have been|got|is now) (?:now |just |finally |recently )?(?:(?:replaced|superseded) (?:by|with)|swapped(?: out)? for) (?:the )?(NEW)(?: now| today| yesterday| recently| last (?:week|month|year)| this (?:week|month)| in (?:January|February|March|April|May|June|July|August|September|October|November|December))?(?: for (?:the )?(?<purpose>WORD))?(?:, (?:hooray|finally|btw|fyi))?",
+const ENGLISH =
+  "(?:(?:The|the|Our|our) )?(OLD) (?:was|were|has been|have been|got|is now) (?:now |just |finally |recently )?(?:(?:replaced|superseded) (?:by|with)|swapped(?: out)? for) (?:the )?(NEW)(?: now| today| yesterday| recently| last (?:week|month|year)| this (?:week|month)| in (?:January|February|March|April|May|June|July|August|September|October|November|December))?(?: for (?:the )?(?<purpose>WORD))?(?:, (?:hooray|finally|btw|fyi))?";
+const SPACED: readonly string[] = [
   "(?:(?:Der|Die|Das|Unser|Unsere) )?(OLD) (?:wurden?|ist|sind) (?:jetzt |gestern |inzwischen |endlich |letzte Woche |letzten Monat )?(?:durch|gegen(?= .*tauscht)) (?:(?:den|die|das) )?(NEW) (?:ersetzt|abgelöst|(?:aus|ein)?getauscht)(?: worden)?",
   "(?:L[ea]s? |Notre )?(OLD) (?:a été|ont été|est maintenant|est) (?:remplacée?s? par|échangée?s? contre) (?:l[ea] )?(NEW)(?: hier| la semaine dernière| le mois dernier)?",
   "(?:El |La |Nuestr[oa] )?(OLD) (?:fue|fueron|ha sido|han sido) (?:reemplazad|sustituid)[oa]s? por (?:el |la )?(NEW)(?: ayer| la semana pasada| el mes pasado)?",
   "(?:[OA] |Noss[oa] )?(OLD) (?:foi|foram) (?:(?:substituíd|trocad)[oa]s? (?:por|pel[oa]))(?: [oa])? (NEW)(?: ontem| na semana passada| no mês passado)?",
   "(OLD) (?:(?:(?:был[аои]?|уже) )?замен[её]н[аоы]?|(?:уже |вчера |недавно )?заменили) на (NEW)",
-]
-  .map((form) => form.replace("OLD", NAME).replace("NEW", NAME).replace("WORD", WORD))
-  .concat(
-    "(OLD)(?:已经?|昨天|上周|最近)*被\\s?(NEW)\\s?(?:取代|替代|代替)了?",
-    "(OLD)(?:已经?|昨天|上周|最近)*被(?:替换|换)(?:成|为)了?\\s?(NEW?)\\s?了?",
-    "(OLD)は(?:昨日|先日|[先今](?:週|月)|去年|今年|最近)?\\s?(NEW)\\s?に(?:置き換え|差し替え)られ(?:まし)?た",
-  )
-  .map((form) => form.replace("OLD", UNSPACED_NAME).replace(/NEW\??/u, UNSPACED_NAME))
-  .map((form) => new RegExp(`^${form}[\\s.!。！]*$`, "u"));
+];
+const UNSPACED: readonly string[] = [
+  "(OLD)(?:已经?|昨天|上周|最近)*被\\s?(NEW)\\s?(?:取代|替代|代替)了?",
+  "(OLD)(?:已经?|昨天|上周|最近)*被(?:替换|换)(?:成|为)了?\\s?(NEW?)\\s?了?",
+  "(OLD)は(?:昨日|先日|[先今](?:週|月)|去年|今年|最近)?\\s?(NEW)\\s?に(?:置き換え|差し替え)られ(?:まし)?た",
+];
+
+interface Form {
+  readonly sentence: RegExp;
+  /** What replaced a thing may be written in small letters. */
+  readonly isSmall: boolean;
+}
+
+function formOf(source: string, name: string, isSmall: boolean): Form {
+  const sentence = source
+    .replace("OLD", name)
+    .replace(/NEW\??/u, name)
+    .replace("WORD", WORD);
+  return { sentence: new RegExp(`^${sentence}[\\s.!。！]*$`, "u"), isSmall };
+}
+
+const FORMS: readonly Form[] = [
+  formOf(ENGLISH, NAME, true),
+  ...SPACED.map((source) => formOf(source, NAME, false)),
+  ...UNSPACED.map((source) => formOf(source, UNSPACED_NAME, true)),
+];
 
 /** Words of a passive: what they say of a change is read here alone. */
 export const PASSIVE: RegExp = new RegExp(
@@ -66,12 +82,11 @@ const isName = (text: string): boolean => /[\p{Lu}\d]/u.test(text);
 /** A statement tells that a thing which the older one says is in use, or who does something, was replaced. */
 export function tellsSwapOf(newer: string, older: string): boolean {
   const plain = newer.replace(LEAD, "");
-  const at = SENTENCES.findIndex((form) => form.test(plain));
-  const found = SENTENCES[at]?.exec(plain);
+  const form = FORMS.find(({ sentence }) => sentence.test(plain));
+  const found = form?.sentence.exec(plain);
   const [, old = "", successor = ""] = found ?? [];
   const name = successor.replace(/[.]+$/, "");
-  // Only names of what replaced it count; in English, Chinese and Japanese they may be in small letters.
-  const isNew = isName(name) ? !NO_NAME.test(name) : (at === 0 || at >= SPACED) && !BY_WHOM.test(name);
+  const isNew = isName(name) ? !NO_NAME.test(name) : form?.isSmall === true && !BY_WHOM.test(name);
   const isOld = isName(old) || (plain.startsWith(old) && !BY_WHOM.test(name));
   if (!isNew || !isOld || older.includes(name)) return false;
   // For one purpose only.
