@@ -258,7 +258,8 @@ describe("readAction of edits", () => {
       return process.cpuUsage(start).user;
     };
     timeOf(1_000);
+    const short = Math.min(timeOf(15_000), timeOf(15_000), timeOf(15_000));
     // Eight times the text: about 8 where it is linear, 64 where it is not.
-    expect(timeOf(120_000) / timeOf(15_000)).toBeLessThan(32);
+    expect(Math.min(timeOf(120_000), timeOf(120_000))).toBeLessThan(32 * short);
   });
 });
