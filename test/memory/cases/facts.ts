@@ -203,6 +203,11 @@ export const facts: readonly Fact[] = [
   ["ja", "私はコーヒーを飲みます。", "私はもうコーヒーを飲みません。", /飲みます/, /飲みません/],
   ["ja", "子供が二人います。", "訂正：子供が三人います。", /二人/, /三人/],
   ["ja", "田中さんがサポートを担当しています。", "今は高橋さんがサポートを担当しています。", /田中/, /高橋/],
+  ["pt", "Moro em Évora.", "Mudei de Évora para Braga em maio.", /Moro/, /Braga/],
+  ["es", "Vivo en Lima.", "Me he mudado de Lima a Cusco.", /Vivo/, /Cusco/],
+  ["de", "Ich wohne in Kassel.", "Ich bin von Kassel nach Fulda gezogen.", /wohne/, /Fulda/],
+  ["zh", "我住在西安。", "我去年从西安搬到厦门了。", /住在/, /厦门/],
+  ["ja", "札幌に住んでいます。", "先月札幌から仙台に引っ越しました。", /住んで/, /仙台/],
 ];
 
 /** Two plain facts that are both true. */
@@ -222,6 +227,9 @@ export const both: readonly (readonly [Language, one: string, other: string])[] 
   ["ru", "Планёрка в 9:30.", "Ретроспектива теперь в 15:00."],
   ["zh", "办公室在上海。", "仓库现在在杭州。"],
   ["ja", "朝会は9時半です。", "定例会は今は15時です。"],
+  ["pt", "Moro em Évora.", "A empresa mudou de Évora para Braga."],
+  ["zh", "我住在西安。", "公司从西安搬到厦门了。"],
+  ["ja", "札幌に住んでいます。", "妹は札幌から仙台に引っ越しました。"],
 ];
 
 /** Everyday messages without a lasting fact: requests, findings, states of the work. */
