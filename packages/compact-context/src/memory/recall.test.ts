@@ -138,6 +138,21 @@ describe("recall", () => {
     );
   });
 
+  it.each([
+    ["J'habite à Rennes.", "Où est-ce que j'habite ?", "Quelle est la capitale du Pérou ?"],
+    ["Notre bureau est à Nantes.", "Où est notre bureau ?", "Quel temps fait-il à Lille demain ?"],
+    ["La reunión es a las nueve.", "¿A qué hora es la reunión?", "¿Cuál es la capital de Perú?"],
+    ["A reunião é às nove.", "A que horas é a reunião?", "Qual é a capital do Peru?"],
+    ["Das Daily ist um 9 Uhr.", "Wann ist das Daily?", "Was ist der Unterschied zwischen TCP und UDP?"],
+    ["У меня аллергия на орехи.", "На что у меня аллергия?", "Какая столица у Перу?"],
+    ["周会改到星期四下午三点。", "周会是什么时候？", "秘鲁的首都是哪里？"],
+    ["私の机は三階です。", "私の机はどこですか？", "ペルーの首都はどこですか？"],
+  ])("MEM-3 words of grammar neither hide a memory nor find one: %s", async (fact, asked, other) => {
+    await write("MEMORY.md", `## Facts\n\n- ${fact}\n`);
+    expect((await recall(asked)).renderedText).toContain(fact);
+    expect((await recall(other)).renderedText).toBe("");
+  });
+
   it("MEM-3 nothing relevant gives an empty text, not an empty block", async () => {
     await write("MEMORY.md", "## Decisions\n\nWe deploy on Thursday evenings; the logs look great, good.\n");
     for (const query of [

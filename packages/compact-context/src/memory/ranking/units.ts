@@ -103,6 +103,31 @@ const COURTESY: ReadonlySet<string> = new Set(
   ),
 );
 
+/**
+ * Words of questions and grammar in other languages, except those that mean something in English (`war`, `mit`):
+ * a question is not about them.
+ */
+const GRAMMAR: ReadonlySet<string> = new Set(
+  analyze(`
+  der das dem des ein eine einen einem einer ist sind und oder aber ich wir du mir mich mein meine meinen meinem
+  meiner unser unsere unseren unserem unserer welche welcher welches welchen welchem wo wer wen wem wie wann warum wieso
+  weshalb wohin woher womit wofür viel viele von vom zu zum zur im am auf für bei habe haben wird werden wurde wurden
+  nicht es sich noch denn eigentlich
+  où est-ce que qu j n l quel quelle quels quelles qui quoi quand combien pourquoi le la les une des du de et ou
+  je tu il elle nous vous notre nos mon ma mes sont suis avons au aux en dans sur avec par ne pas déjà
+  qué cuál cuáles cuándo dónde quién quiénes cómo cuánto cuántos cuánta cuántas por el los las una unos unas es está
+  están mi mis nuestro nuestra nuestros nuestras yo del al con para se tengo tenemos
+  o as um uma da das na é são fica meu minha meus minhas nosso nossa nossos nossas qual quais onde quem
+  quanto quantos quantas porque por que tenho temos
+  где когда кто кого кому что чем как какой какая какое какие каком какую каков сколько почему зачем куда откуда у в на с
+  со по от для из о об и или но не я мы ты наш наша наше наши нашей нашего мой моя моё мои моей моего меня мне нас нам ли
+  это есть
+`),
+);
+/** The same where words are not spaced. */
+const UNSPACED_GRAMMAR =
+  /什么时候|什麼時候|为什么|為什麼|什么|什麼|哪[里儿裡天个位]|怎么样?|怎樣|多少|几点|谁|吗|呢|我们?的?|我們的?|咱们?的?|[是的在了]|何時|いつ|どこ|だれ|誰|どう|なに|何|いくつ|どの|私/gu;
+
 // ---- units and their terms
 
 /** A piece of text that can be recalled: a message, a section of a note, a line of a list. */
@@ -198,7 +223,7 @@ export interface Posting {
 export interface Postings {
   /** Postings of a term; if no unit has it, those of the terms it was probably meant to be. */
   of(term: string): readonly Posting[];
-  /** Share of a query's words in a text, weighted by rarity, 0 to 1; words of courtesy do not count. */
+  /** Share of a query's words in a text, weighted by rarity, 0 to 1; words of courtesy and grammar do not count. */
   coverage(query: string, text: string): number;
 }
 
@@ -234,8 +259,8 @@ export function buildPostings(
     coverage(query, text) {
       const held = new Set(analyze(text));
       let [all, covered] = [0, 0];
-      for (const term of new Set(analyze(query))) {
-        if (COURTESY.has(term)) continue;
+      for (const term of new Set(analyze(query.replace(UNSPACED_GRAMMAR, " ")))) {
+        if (COURTESY.has(term) || GRAMMAR.has(term)) continue;
         const known = postings.get(term);
         const rarity = worth(term) * Math.max(LEAST_RARITY, rarityOf(units.length, known?.units.length ?? 0));
         all += rarity;
