@@ -307,7 +307,7 @@ it("MEM-11 an unfinished change that was damaged stops changes with words, and i
 });
 
 it("2,100 changes leave a bounded folder: log, undo, retired items and files", {
-  timeout: 300_000,
+  timeout: 900_000,
 }, async () => {
   const sizes: number[] = [];
   let target = (await writer.apply([fact("The port of the service is 1000.")], note)).done[0]?.id ?? "";

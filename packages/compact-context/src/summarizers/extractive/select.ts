@@ -193,14 +193,6 @@ const RATED_IN_A_STEP = 16;
  */
 const MOST_CHARACTERS = 8;
 
-/** Items chosen so far. */
-export interface Selection {
-  /** In selection order: the least valuable comes last. */
-  readonly taken: Item[];
-  /** Takes the items with the most value per token until `room` is used; false if nothing more fits. */
-  fill(room: number): Steps<boolean>;
-}
-
 /**
  * The parent of each item, by position: the words that introduce its list, or the item that its nested list
  * belongs to.
@@ -238,153 +230,212 @@ export function* createSelection(
   said: Said,
   countText: (text: string) => number,
 ): Steps<Selection> {
-  const tokens = countOnce(countText);
-  const itemAt = (index: number): Item => items[index] as Item;
-  const lasting = createLasting();
-  const worth = (index: number): number => {
-    const novelty = said.novelty(said.terms[index] as WeighedTerms);
-    const item = itemAt(index);
-    return item.weight * Math.max(novelty, lasting.least(item)) * crowd.left(item);
-  };
-  const crowd = createCrowd();
-  const rate = (index: number): number => worth(index) / (tokens(itemAt(index)) + BASE_TOKENS);
-  const open = yield* createQueue(
-    yield* flatMapInSteps(items, ({ text }, index): Entry[] => {
-      const most = worth(index) / (text.length / MOST_CHARACTERS + BASE_TOKENS);
-      return most > 0 ? [[index, most]] : [];
-    }),
-  );
-  const episodes = new Set<number>();
-  const taken: Item[] = [];
-  const leads = leadsOf(items);
-  const told = new Set<number>();
-  /** The prerequisites of an item that are not yet selected. */
-  const before = (index: number): Item[] => {
-    const needed: Item[] = [];
-    for (let at = leads[index]; at !== undefined && !told.has(at); at = leads[at]) needed.unshift(itemAt(at));
-    const item = itemAt(index);
-    const headline = headlines.get(item.episode);
-    const opens = item.kind === "request" && item.order === 0;
-    return headline === undefined || opens || [item, headline].some(({ episode }) => episodes.has(episode))
-      ? needed
-      : [headline, ...needed];
-  };
-  const costOf = (index: number): number => {
-    const opening = episodes.has(itemAt(index).episode) ? 0 : HEADING_TOKENS;
-    const needed = before(index).reduce((sum, item) => sum + tokens(item), 0);
-    return tokens(itemAt(index)) + LABEL_TOKENS + opening + needed;
-  };
-  const take = (index: number, text = itemAt(index).text): void => {
-    for (const one of [...before(index), { ...itemAt(index), text }]) {
-      said.add(one.text);
-      taken.push(one);
-      episodes.add(one.episode);
-      crowd.take(one, tokens(one));
-      if (isLasting(one)) lasting.take(one.text, tokens(one) + HEADING_TOKENS);
-    }
-    for (let at: number | undefined = index; at !== undefined; at = leads[at]) told.add(at);
-  };
-  /** Removes and returns the most valuable item; rates have dropped while others were taken. */
-  function* next(): Steps<number | undefined> {
-    let rated = 0;
-    for (let entry = open.pop(); entry !== undefined; entry = open.pop()) {
-      const [index] = entry;
-      const value = told.has(index) ? 0 : rate(index);
-      if (value > 0 && value < open.top()) open.push([index, value]);
-      else if (value > 0) return index;
-      rated += 1;
-      if (rated % RATED_IN_A_STEP === 0) yield;
-    }
-    return undefined;
+  const selection = new Selection(items, headlines, said, countText);
+  yield* selection.start();
+  return selection;
+}
+
+/** Items chosen so far. */
+export class Selection {
+  /** In selection order: the least valuable comes last. */
+  readonly taken: Item[] = [];
+  readonly #items: readonly Item[];
+  readonly #headlines: ReadonlyMap<number, Item>;
+  readonly #said: Said;
+  readonly #countText: (text: string) => number;
+  readonly #tokens: (item: Item) => number;
+  readonly #lasting = createLasting();
+  readonly #crowd = createCrowd();
+  readonly #leads: readonly (number | undefined)[];
+  /** Selected items, by position, with their parents. */
+  readonly #told = new Set<number>();
+  /** Episodes with a selected item. */
+  readonly #episodes = new Set<number>();
+  #open: Queue = new Queue([]);
+
+  constructor(
+    items: readonly Item[],
+    headlines: ReadonlyMap<number, Item>,
+    said: Said,
+    countText: (text: string) => number,
+  ) {
+    this.#items = items;
+    this.#headlines = headlines;
+    this.#said = said;
+    this.#countText = countText;
+    this.#tokens = countOnce(countText);
+    this.#leads = leadsOf(items);
   }
+
+  /** Rates all items, long ones at most as high as they may turn out. */
+  *start(): Steps<void> {
+    const entries = yield* flatMapInSteps(this.#items, ({ text }, index): Entry[] => {
+      const most = this.#worth(index) / (text.length / MOST_CHARACTERS + BASE_TOKENS);
+      return most > 0 ? [[index, most]] : [];
+    });
+    this.#open = new Queue(entries);
+    yield* this.#open.start();
+  }
+
+  /** Takes the items with the most value per token until `room` is used; false if nothing more fits. */
+  *fill(room: number): Steps<boolean> {
+    const known = this.taken.length;
+    this.#lasting.limit(LASTING_SHARE * room);
+    this.#crowd.limit(room);
+    const first = yield* this.#takeFitting(room);
+    if (this.taken.length === 0 && first !== undefined) {
+      // If nothing fits, a beginning is better than nothing.
+      const item = this.#at(first);
+      const text = clipToTokens(item.text, this.#tokens(item) + room - this.#costOf(first), this.#countText);
+      if (text !== "") this.#take(first, text);
+    }
+    return this.taken.length > known;
+  }
+
+  #at(index: number): Item {
+    return this.#items[index] as Item;
+  }
+
+  #worth(index: number): number {
+    const novelty = this.#said.novelty(this.#said.terms[index] as WeighedTerms);
+    const item = this.#at(index);
+    return item.weight * Math.max(novelty, this.#lasting.least(item)) * this.#crowd.left(item);
+  }
+
+  #rate(index: number): number {
+    return this.#worth(index) / (this.#tokens(this.#at(index)) + BASE_TOKENS);
+  }
+
+  /** The prerequisites of an item that are not yet selected. */
+  #before(index: number): Item[] {
+    const needed: Item[] = [];
+    for (let at = this.#leads[index]; at !== undefined && !this.#told.has(at); at = this.#leads[at])
+      needed.unshift(this.#at(at));
+    const item = this.#at(index);
+    const headline = this.#headlines.get(item.episode);
+    const opens = item.kind === "request" && item.order === 0;
+    const isOpen = [item, headline].some((one) => one !== undefined && this.#episodes.has(one.episode));
+    return headline === undefined || opens || isOpen ? needed : [headline, ...needed];
+  }
+
+  #costOf(index: number): number {
+    const item = this.#at(index);
+    const opening = this.#episodes.has(item.episode) ? 0 : HEADING_TOKENS;
+    const needed = this.#before(index).reduce((sum, one) => sum + this.#tokens(one), 0);
+    return this.#tokens(item) + LABEL_TOKENS + opening + needed;
+  }
+
+  #take(index: number, text = this.#at(index).text): void {
+    for (const one of [...this.#before(index), { ...this.#at(index), text }]) {
+      const cost = this.#tokens(one);
+      this.#said.add(one.text);
+      this.taken.push(one);
+      this.#episodes.add(one.episode);
+      this.#crowd.take(one, cost);
+      if (isLasting(one)) this.#lasting.take(one.text, cost + HEADING_TOKENS);
+    }
+    for (let at: number | undefined = index; at !== undefined; at = this.#leads[at]) this.#told.add(at);
+  }
+
   /** Takes what fits; returns the first that did not. */
-  function* takeFitting(room: number): Steps<number | undefined> {
+  *#takeFitting(room: number): Steps<number | undefined> {
     const caps = new Map(Object.entries(SHARES).map(([kind, share]) => [kind, share * room]));
     const passed: number[] = [];
     const misfits: number[] = [];
     let left = room;
-    for (let index = yield* next(); index !== undefined; index = yield* next()) {
+    for (let index = yield* this.#next(); index !== undefined; index = yield* this.#next()) {
       yield;
-      const { kind } = itemAt(index);
-      const cost = costOf(index);
+      const { kind } = this.#at(index);
+      const cost = this.#costOf(index);
       const cap = caps.get(kind) ?? Number.POSITIVE_INFINITY;
       if (cost > left) misfits.push(index);
       if (cost > left || cost > cap) passed.push(index);
       else {
         left -= cost;
         caps.set(kind, cap - cost);
-        take(index);
+        this.#take(index);
       }
       if (misfits.length > MAX_MISFITS) break;
     }
-    for (const index of passed) open.push([index, rate(index)]);
+    for (const index of passed) this.#open.push([index, this.#rate(index)]);
     return misfits[0];
   }
-  function* fill(room: number): Steps<boolean> {
-    const known = taken.length;
-    lasting.limit(LASTING_SHARE * room);
-    crowd.limit(room);
-    const first = yield* takeFitting(room);
-    if (taken.length === 0 && first !== undefined) {
-      // If nothing fits, a beginning is better than nothing.
-      const item = itemAt(first);
-      const text = clipToTokens(item.text, tokens(item) + room - costOf(first), countText);
-      if (text !== "") take(first, text);
+
+  /** Removes and returns the most valuable item; rates have dropped while others were taken. */
+  *#next(): Steps<number | undefined> {
+    let rated = 0;
+    for (let entry = this.#open.pop(); entry !== undefined; entry = this.#open.pop()) {
+      const [index] = entry;
+      const value = this.#told.has(index) ? 0 : this.#rate(index);
+      if (value > 0 && value < this.#open.top) this.#open.push([index, value]);
+      else if (value > 0) return index;
+      rated += 1;
+      if (rated % RATED_IN_A_STEP === 0) yield;
     }
-    return taken.length > known;
+    return undefined;
   }
-  return { taken, fill };
 }
 
 /** An item and its value when it was last rated. */
 type Entry = readonly [index: number, value: number];
 
-interface Queue {
-  push(entry: Entry): void;
-  /** Removes and returns the entry with the greatest value; ties go to the first item. */
-  pop(): Entry | undefined;
-  /** The greatest value; -Infinity if empty. */
-  top(): number;
-}
-
 /** Entries that find their place in one step: sorting all at once would block the event loop. */
 const PLACED_IN_A_STEP = 512;
 
 /** A binary heap: each entry goes before the two below it. */
-function* createQueue(heap: Entry[]): Steps<Queue> {
-  const before = ([index, value]: Entry, [other, worth]: Entry): boolean =>
-    value > worth || (value === worth && index < other);
+class Queue {
+  readonly #heap: Entry[];
+
+  /** Takes the entries over; `start` puts them in order. */
+  constructor(heap: Entry[]) {
+    this.#heap = heap;
+  }
+
+  *start(): Steps<void> {
+    for (let at = (this.#heap.length >> 1) - 1; at >= 0; at--) {
+      this.#sink(this.#heap[at] as Entry, at);
+      if (at % PLACED_IN_A_STEP === 0) yield;
+    }
+  }
+
+  /** The greatest value; -Infinity if empty. */
+  get top(): number {
+    return this.#heap[0]?.[1] ?? Number.NEGATIVE_INFINITY;
+  }
+
+  push(entry: Entry): void {
+    const heap = this.#heap;
+    let at = heap.push(entry) - 1;
+    for (let above = (at - 1) >> 1; at > 0 && isBefore(entry, heap[above] as Entry); above = (at - 1) >> 1) {
+      heap[at] = heap[above] as Entry;
+      at = above;
+    }
+    heap[at] = entry;
+  }
+
+  /** Removes and returns the entry with the greatest value; ties go to the first item. */
+  pop(): Entry | undefined {
+    const [first] = this.#heap;
+    const last = this.#heap.pop();
+    if (last !== undefined && this.#heap.length > 0) this.#sink(last, 0);
+    return first;
+  }
+
   /** Puts an entry at a place, or below it behind those that go before it. */
-  const sink = (entry: Entry, place: number): void => {
+  #sink(entry: Entry, place: number): void {
+    const heap = this.#heap;
     let at = place;
     for (let below = 2 * at + 1; below < heap.length; below = 2 * at + 1) {
       const right = heap[below + 1];
-      if (right !== undefined && before(right, heap[below] as Entry)) below += 1;
-      if (!before(heap[below] as Entry, entry)) break;
+      if (right !== undefined && isBefore(right, heap[below] as Entry)) below += 1;
+      if (!isBefore(heap[below] as Entry, entry)) break;
       heap[at] = heap[below] as Entry;
       at = below;
     }
     heap[at] = entry;
-  };
-  for (let at = (heap.length >> 1) - 1; at >= 0; at--) {
-    sink(heap[at] as Entry, at);
-    if (at % PLACED_IN_A_STEP === 0) yield;
   }
-  return {
-    push(entry) {
-      let at = heap.push(entry) - 1;
-      for (let above = (at - 1) >> 1; at > 0 && before(entry, heap[above] as Entry); above = (at - 1) >> 1) {
-        heap[at] = heap[above] as Entry;
-        at = above;
-      }
-      heap[at] = entry;
-    },
-    pop() {
-      const [first] = heap;
-      const last = heap.pop();
-      if (last !== undefined && heap.length > 0) sink(last, 0);
-      return first;
-    },
-    top: () => heap[0]?.[1] ?? Number.NEGATIVE_INFINITY,
-  };
+}
+
+function isBefore([index, value]: Entry, [other, worth]: Entry): boolean {
+  return value > worth || (value === worth && index < other);
 }
