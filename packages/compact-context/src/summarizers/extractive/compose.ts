@@ -10,15 +10,13 @@ import {
   ROOT,
   readEarlier,
   SHORT_INTRODUCTION,
-  type Told,
   untoldLine,
   WISH,
 } from "./format.ts";
-import { aboutNote, ageWeight, foreignPieces, itemsOf, typedPieces } from "./items.ts";
+import { aboutNote, ageWeight, foreignPieces, itemsOf, toldPieces } from "./items.ts";
 import type { Entry, Reading, Speech } from "./reading.ts";
 import { buildSections, type ComposeOptions, requestLines, type Scene } from "./sections.ts";
 import { createSaid, createSelection, type Item } from "./select.ts";
-import { decisionsIn, readSentences } from "./statements.ts";
 import type { Step } from "./steps.ts";
 import { clipEnd, clipToTokens, groupBy, oneLine, sentences, termsOf } from "./text.ts";
 
@@ -226,32 +224,22 @@ function headLines({ maxTokens, instruction, countText }: ComposeOptions): strin
 
 // ---- the story
 
-const EARLIER_WEIGHT: Readonly<Record<Item["kind"], number>> = {
-  request: 4,
-  user: 5,
-  assistant: 1.6,
-  changed: 1.8,
-  code: 0.3,
-  ran: 1.2,
-  looked: 0.2,
-  found: 0.2,
-  foreign: 2,
-};
+/** Earlier rounds fade: their most valuable pieces stay longest. */
 const EARLIER_AGE = 0.6;
 /** The position of another writer's summary in the story. */
 const FOREIGN = -1;
 
 /** Pieces of the story so far, and of what another writer told. */
 export function earlierItems(earlier: Earlier): Item[] {
-  const told = earlier.episodes.flatMap(({ pieces }, episode) =>
-    withWholeRequest(pieces).map((piece, order) => {
-      const settles = decides(piece);
-      // Earlier rounds fade: their most valuable pieces stay longest.
-      const age = EARLIER_AGE * ageWeight((episode + 1) / earlier.episodes.length);
-      const weight = EARLIER_WEIGHT[settles ? "user" : piece.kind] * age;
-      return { ...piece, episode, order, weight, decides: settles };
-    }),
-  );
+  const told = earlier.episodes.flatMap(({ pieces }, episode) => {
+    const age = EARLIER_AGE * ageWeight((episode + 1) / earlier.episodes.length);
+    return toldPieces(pieces).map((piece, order) => ({
+      ...piece,
+      episode,
+      order,
+      weight: age * piece.weight,
+    }));
+  });
   return [
     ...foreignPieces(earlier.foreign).map((piece, order) => ({
       ...piece,
@@ -261,19 +249,6 @@ export function earlierItems(earlier: Earlier): Item[] {
     })),
     ...told,
   ];
-}
-
-function decides({ kind, text }: Pick<Told, "kind" | "text">): boolean {
-  return kind === "assistant" && decisionsIn(readSentences(text), kind).length > 0;
-}
-
-/** The lines of a request as one piece, or parted as a person's words are: a line alone may be half a sentence. */
-function withWholeRequest(pieces: readonly Told[]): Pick<Told, "kind" | "text" | "source">[] {
-  const rest = pieces.findIndex(({ kind }) => kind !== "request");
-  const lines = rest < 0 ? pieces : pieces.slice(0, rest);
-  if (lines.length < 2) return [...pieces];
-  const request = typedPieces(lines.map(({ text }) => text).join("\n"));
-  return [...request.map((piece) => ({ ...piece, source: -1 })), ...pieces.slice(lines.length)];
 }
 
 const UNTITLED = { title: "none", asked: "" } as const;

@@ -75,6 +75,9 @@ const LABELS: Readonly<Record<Exclude<ItemKind, "request" | "foreign">, string>>
 };
 /** Separator between the pieces of a line. */
 const JOINT = " | ";
+/** A piece with a separator of its own has its line to itself, behind one more blank, and is never parted. */
+const SEPARATED = /(?:^| )\|(?: |$)/;
+const ALONE = " ";
 /** Marks omitted words. */
 const GAP = " …";
 const EPISODE = "### ";
@@ -113,13 +116,24 @@ export function episodeLines(title: Title, pieces: readonly Told[], asked = ""):
     if (kind === "request") lines.push(...quoteLines(`${text}${gapAfter(piece, told[index + 1])}`));
     else if (kind === "foreign") lines.push(`> ${text}`);
     else if (kind === "assistant") lines.push(...spokenLines(piece, before, lines));
-    else if (kind !== before?.kind) lines.push(`${LABELS[kind]}${text}`);
-    else if (sameCall(before.text, text))
-      lines.push(`${lines.pop() ?? ""}${SAME_CALL}${text.slice(fromIn(text).length)}`);
-    else if (title === "staying") lines.push(`${LABELS[kind]}${text}`);
-    else lines.push(`${lines.pop() ?? ""}${JOINT}${text}`);
+    else lines.push(joinedLine(kind, text, title, before, lines));
   });
   return lines;
+}
+
+/** A piece on a line of its own, or behind the line before if both can be told apart again. */
+function joinedLine(
+  kind: keyof typeof LABELS,
+  text: string,
+  title: Title,
+  before: Told | undefined,
+  lines: string[],
+): string {
+  if (SEPARATED.test(text)) return `${LABELS[kind]}${ALONE}${text}`;
+  if (before?.kind !== kind || SEPARATED.test(before.text)) return `${LABELS[kind]}${text}`;
+  if (sameCall(before.text, text))
+    return `${lines.pop() ?? ""}${SAME_CALL}${text.slice(fromIn(text).length)}`;
+  return title === "staying" ? `${LABELS[kind]}${text}` : `${lines.pop() ?? ""}${JOINT}${text}`;
 }
 
 /** Follows a part of a request if the next part shown is not adjacent. */
@@ -135,7 +149,7 @@ function fromIn(text: string): string {
 /** Two lines from the same call: the second need not name it. */
 function sameCall(before: string, text: string): boolean {
   const from = fromIn(text);
-  return from !== "" && before.startsWith(from);
+  return from !== "" && fromIn(before) === from;
 }
 
 /** Joins the assistant's words to the preceding ones: items on lines of their own, ` …` for omissions. */
@@ -146,7 +160,11 @@ function spokenLines(piece: Told, before: Told | undefined, lines: string[]): st
     return isItem ? [LABELS.assistant.trimEnd(), text] : [`${LABELS.assistant}${text}`];
   const last = lines.pop() ?? "";
   const above = follows(before, piece) || last.endsWith(GAP) ? last : `${last}${GAP}`;
-  return isItem || depthOf(last) >= 0 ? [above, text] : [`${above} ${text}`];
+  if (isItem) return [above, text];
+  if (depthOf(last) < 0) return [`${above} ${text}`];
+  // Words such as "Did: …" must not pass for a call.
+  const isPlain = readPieces(text, [piece]).every(({ kind }) => kind === "assistant");
+  return [above, isPlain ? text : `${LABELS.assistant}${text}`];
 }
 
 /** True for words that announce something omitted: "These changed:". */
@@ -247,21 +265,14 @@ function untoldIn(story: readonly string[]): number {
 
 function readEpisodes(lines: readonly string[]): Earlier["episodes"] {
   const episodes: { title: Title; asked: string; pieces: Told[] }[] = [];
+  /** The line on which the words of the last message begin. */
+  let spoken = 0;
   lines.forEach((line, source) => {
     if (line.startsWith(EPISODE)) episodes.push({ ...readTitle(line.slice(EPISODE.length)), pieces: [] });
+    if (line.startsWith(LABELS.assistant.trimEnd())) spoken = source;
     const pieces = episodes.at(-1)?.pieces ?? [];
-    for (const piece of readPieces(line, pieces)) {
-      const goesOn =
-        depthOf(line) >= 0 ||
-        (piece.kind === "assistant" &&
-          depthOf(pieces.at(-1)?.text ?? "") >= 0 &&
-          !line.startsWith(LABELS.assistant));
-      pieces.push({
-        ...piece,
-        order: pieces.length,
-        source: goesOn ? (pieces.at(-1)?.source ?? source) : source,
-      });
-    }
+    for (const piece of readPieces(line, pieces))
+      pieces.push({ ...piece, order: pieces.length, source: piece.kind === "assistant" ? spoken : source });
   });
   return episodes;
 }
@@ -289,10 +300,12 @@ function readPieces(line: string, before: readonly Told[]): Pick<Told, "kind" | 
   const kind = label[0] as keyof typeof LABELS;
   const rest = line.slice(label[1].length);
   if (rest === "") return [];
-  return (kind === "assistant" ? splitProse(rest) : rest.split(JOINT)).map((text) => ({ kind, text }));
+  if (rest.startsWith(ALONE)) return [{ kind, text: rest.slice(ALONE.length) }];
+  const texts = kind === "assistant" ? splitProse(rest) : rest.split(JOINT);
+  return texts.map((text) => ({ kind, text }));
 }
 
 // Sentences were joined by blanks: split at clear sentence ends.
 function splitProse(text: string): string[] {
-  return text.split(/(?<=[.!?:…][)"'”’`*]{0,3})\s+(?=[^\p{Ll}\s…])/u);
+  return text.split(/(?<=[.!?…][)"'”’`*]{0,3})\s+(?=[^\p{Ll}\s…])/u);
 }

@@ -1,6 +1,7 @@
 import type { Steps } from "../../errors.ts";
 import { isLookingCommand } from "./commands.ts";
 import type { FileChange } from "./edits.ts";
+import type { Told } from "./format.ts";
 import { HOST_LINE, NOT_RECORDED, type Outcome, REFUSAL, tookEffect } from "./outcomes.ts";
 import type { Entry, Episode, Reading, Statement } from "./reading.ts";
 import {
@@ -10,11 +11,13 @@ import {
   MAX_SENTENCE,
   NARRATION,
   type Piece,
+  spokenPiece,
   spokenPieces,
   WEIGHTS,
 } from "./remarks.ts";
 import type { Item } from "./select.ts";
-import { keyOf, type Step } from "./steps.ts";
+import { decisionsIn, readSentences } from "./statements.ts";
+import { isLaunched, keyOf, type Step } from "./steps.ts";
 import {
   blocksOf,
   clipEnd,
@@ -131,6 +134,37 @@ export function typedPieces(text: string, about = ""): Piece[] {
   });
 }
 
+/** The pieces of an episode of an earlier round, each of the value that it had when it was new. */
+export function toldPieces(told: readonly Told[]): (Piece & Pick<Told, "source">)[] {
+  const lines = told.filter(({ kind }) => kind === "request").map(({ text }) => text);
+  const asked = lines.join("\n");
+  // What was typed stays longest: each part of it counts as its first, and no answer to it comes first.
+  const typed = (lines.length === 0 ? [] : typedPieces(asked)).map((piece) => ({
+    ...piece,
+    weight: WEIGHTS.typed,
+    source: -1,
+  }));
+  const closing = told.findLast(({ kind }) => kind === "assistant")?.source;
+  const rest = told.slice(lines.length).map(({ kind, text, source }) => ({
+    ...valued(kind, text, source === closing),
+    source,
+  }));
+  const answer = ASKS.test(asked) ? rest.findIndex(({ source }) => source === closing) : rest.length;
+  return [...typed, ...rest.slice(0, answer), ...answerFirst(rest.slice(answer), false)];
+}
+
+function valued(kind: Told["kind"], text: string, closing: boolean): Piece {
+  if (kind === "assistant")
+    return spokenPiece(text, closing, decisionsIn(readSentences(text), kind).length > 0);
+  const weights = { ...WEIGHTS, request: WEIGHTS.typed, user: WEIGHTS.reply, ran: ranWeight(text) };
+  return { kind, text, weight: weights[kind] };
+}
+
+function ranWeight(text: string): number {
+  if (text.startsWith("committed")) return WEIGHTS.committed;
+  return /: (?:passed|failed)\b/.test(text) ? WEIGHTS.ran : WEIGHTS.other;
+}
+
 /** What a reply answers, behind it. */
 export function aboutNote(about: string): string {
   return about === "" ? "" : ` (answers: ${clipLine(about, 240)})`;
@@ -203,7 +237,7 @@ function entryPieces(entry: Entry, last: Last, scope: Scope): Piece[] {
     }));
   if (entry.kind === "assistant") {
     const pieces = spokenPieces(text, entry.closing, scope.decisions.get(message));
-    return scope.asked && entry.closing ? answerFirst(pieces) : pieces;
+    return scope.asked && entry.closing ? answerFirst(pieces, true) : pieces;
   }
   return [{ kind: "user", text: `${oneLine(text)}${aboutNote(entry.about)}`, weight: WEIGHTS.reply }];
 }
@@ -283,7 +317,10 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
         ...(newer && !LISTS.test(action.command ?? "") ? foundPieces(step.result?.text ?? "", scope) : []),
       ];
     case "agent":
-      return [{ kind: "ran", text: words, weight: WEIGHTS.other }, ...reportPieces(step)];
+      return [
+        { kind: "ran", text: words, weight: WEIGHTS.other },
+        ...(isLaunched(step) ? [] : reportPieces(step)),
+      ];
     case "run":
     case "edit":
       return [ranPiece(step, words, times)];

@@ -19,7 +19,6 @@ import {
   asRequested,
   type CallResult,
   findOpenErrors,
-  findRunning,
   lastVerification,
   type OpenError,
   type Repository,
@@ -97,8 +96,8 @@ export interface Reading {
   /** The last run of each test, build or check, newest first. */
   readonly verification: readonly Step[];
   readonly openErrors: readonly OpenError[];
-  /** Sub-agents and commands without evidence of ending. */
-  readonly running: readonly string[];
+  /** What the host reported on work in the background. */
+  readonly notices: readonly string[];
   readonly repository: Repository;
   /** The next steps as last announced by the assistant. */
   readonly nextSteps: readonly string[];
@@ -138,8 +137,6 @@ export function* readInSteps(messages: readonly Message[], context?: SummaryCont
   const notices = scene.messages.flatMap((message) =>
     message.role === "user" ? messageText(message).split("<task-notification>").slice(1) : [],
   );
-  const running = findRunning(steps, notices);
-  yield;
   return {
     messages: scene.messages,
     episodes: toEpisodes(entries),
@@ -151,7 +148,7 @@ export function* readInSteps(messages: readonly Message[], context?: SummaryCont
     plan: readPlan(steps),
     verification,
     openErrors,
-    running,
+    notices,
     repository: readRepository(steps),
     nextSteps,
     lastWords: closing === "" ? wordsAtWork(scene, requests) : [],

@@ -69,12 +69,17 @@ export function spokenPieces(text: string, closing: boolean, decisions: readonly
     .flatMap(([line, code]) => withCode(paragraphPieces(line), code))
     .filter((part) => /[\p{L}\p{N}]/u.test(part))
     .map((part) => {
-      const says = chosen.some((decision) => part.includes(decision)) ? "decision" : kindOfRemark(part);
+      const decides = chosen.some((decision) => part.includes(decision));
       offered = depthOf(part) < 0 ? OFFERS.test(part) : offered;
-      const isOption = offered && depthOf(part) >= 0 && says !== "decision";
-      const weight = isOption ? WEIGHTS.other : WEIGHTS[says === "remark" && closing ? "closing" : says];
-      return { kind: "assistant", text: clipEnd(part, MAX_SENTENCE), weight, decides: says === "decision" };
+      const piece = spokenPiece(clipEnd(part, MAX_SENTENCE), closing, decides);
+      return offered && depthOf(part) >= 0 && !decides ? { ...piece, weight: WEIGHTS.other } : piece;
     });
+}
+
+export function spokenPiece(text: string, closing: boolean, decides: boolean): Piece {
+  const says = decides ? "decision" : kindOfRemark(text);
+  const weight = WEIGHTS[says === "remark" && closing ? "closing" : says];
+  return { kind: "assistant", text, weight, decides };
 }
 
 /** Code that words introduce stands behind them if it is as short as a value or a command. */
@@ -115,8 +120,8 @@ function kindOfRemark(sentence: string): "narration" | "finding" | "explained" |
   return EXPLAINS.test(sentence) ? "explained" : "remark";
 }
 
-/** What is asked is answered first: "No, it is fixed in the code." */
-export function answerFirst(pieces: readonly Piece[]): Piece[] {
+/** What is asked is answered first: "No, it is fixed in the code." `lasts` says whether that answer counts as a decision. */
+export function answerFirst<Told extends Piece>(pieces: readonly Told[], lasts: boolean): Told[] {
   const first = pieces.find(
     ({ weight, text }) =>
       weight > WEIGHTS.narration && (!text.endsWith(":") || /^(?:yes|no|not)\b/i.test(text)),
@@ -127,7 +132,7 @@ export function answerFirst(pieces: readonly Piece[]): Piece[] {
           ...piece,
           text: piece.text.replace(/:$/, " …"),
           weight: Math.max(piece.weight, WEIGHTS.answered),
-          decides: true,
+          decides: lasts || piece.decides,
         }
       : piece,
   );

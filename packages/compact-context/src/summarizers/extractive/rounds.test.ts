@@ -1,6 +1,11 @@
+import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Message } from "../../core/message.ts";
+import { runAtOnce } from "../../errors.ts";
 import { builtinSummarizer } from "./builtin.ts";
+import { readEarlier } from "./format.ts";
+import { itemsOf } from "./items.ts";
+import { readConversation } from "./reading.ts";
 
 const WORDS = "the importer reads every row of the ledger and skips those whose account is closed".split(" ");
 /** A request of several wrapped lines and paragraphs, each sentence with a number of its own. */
@@ -190,4 +195,159 @@ it("a request that only begins like the next one is told beside it", async () =>
   const { text } = await builtinSummarizer.summarize(messages, { maxTokens: 800 });
   expect(text).toMatch(/^> Delete row 1$/m);
   expect(text).toMatch(/^> Delete row 10 of the table too\.$/m);
+});
+
+const calls = (id: string, name: string, args: object, result: string): Message[] => [
+  { id: `c${id}`, role: "assistant", parts: [{ type: "toolCall", id, name, arguments: args }] },
+  {
+    id: `r${id}`,
+    role: "tool",
+    parts: [{ type: "toolResult", id, content: [{ type: "text", text: result }] }],
+  },
+];
+
+const ANSWER = [
+  "No - the scale of Ulm still weighs in pounds. The constant is `UNIT_OF_ULM`.",
+  "",
+  "Findings:",
+  "1. **Tare is lost**",
+  "`depot/scale.ts:40` The tare is read after the parcel. Fix: Read it in `openScale()` before the first parcel.",
+  "2. **Rows are doubled**",
+  "`depot/ledger.ts:12` Each row is written by two callers. Fix: Let `writeRow()` look for the parcel's number.",
+  "",
+  "Recommendation: mend both before the release. The second is older than the first.",
+].join("\n");
+
+it("SUM-2 what earlier rounds told has the same parts and order when it is summarized again", async () => {
+  const messages = [
+    says("user", "Does the scale of Ulm weigh in grams?", "1"),
+    says("assistant", ANSWER, "2"),
+    says("user", "Then mend the tare.", "3"),
+    ...calls("a", "Bash", { command: "make weigh | tail -1" }, "Exit code 2\n3 too light · 2 right | 1 lost"),
+    ...calls("b", "Bash", { command: "make tare" }, "Exit code 2\n4 parcels are lost"),
+    says("assistant", "The tare is read first now. It was lost because `openScale()` came too late.", "4"),
+    says("user", "And the rows?", "5"),
+  ];
+  const { text } = await builtinSummarizer.summarize(messages, { maxTokens: 1200 });
+  const again = await builtinSummarizer.summarize([], { maxTokens: 1200, previous: text });
+  expect(again.text).toBe(text);
+});
+
+it("SUM-2 where an earlier answer is told in part, the part is what answers the question", async () => {
+  let summary: string | undefined;
+  const begin = [says("user", "Does the scale of Ulm weigh in grams?", "1"), says("assistant", ANSWER, "2")];
+  for (let number = 0; number < 3; number += 1) {
+    const messages = [...(number === 0 ? begin : []), ...stretch(10 * number).slice(0, 12)];
+    summary = (await builtinSummarizer.summarize(messages, { maxTokens: 900, previous: summary })).text;
+  }
+  expect(summary).toContain("No - the scale of Ulm still weighs in pounds.");
+});
+
+it("SUM-13 what came of a call is never told of another, or of a part of it, in later rounds", async () => {
+  const commands = ["make NAME", "make NAME | tail -1", "npm run NAME | grep 'a · b'", "npx vitest NAME"];
+  const results = [
+    "Exit code 2\nNUMBER failed · 2 passed",
+    "Exit code 1\n| NUMBER | parcels | lost |",
+    "NUMBER passed, 0 failed",
+    "Exit code 3\nNUMBER |",
+    "| NUMBER",
+  ];
+  const reports = [
+    "NAME: NUMBER short · none lost.\nNAME: NUMBER `so`: 3 · 4.",
+    "NAME weighs `x`: NUMBER | 5.\nNAME: `y`: NUMBER.",
+  ];
+  const one = fc.tuple(
+    fc.constantFrom(...commands),
+    fc.constantFrom(...results),
+    fc.constantFrom("", "", ...reports),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(one, { minLength: 10, maxLength: 40 }), fc.nat(500), async (made, more) => {
+      const told = new Set<string>();
+      let summary: string | undefined;
+      const share = Math.ceil(made.length / 5);
+      for (let from = 0; from < made.length; from += share) {
+        const messages = made.slice(from, from + share).flatMap(([command, result, report], at) => {
+          const number = from + at;
+          const named = (text: string) =>
+            text.replaceAll("NAME", `weigh_${number}`).replaceAll("NUMBER", `${1000 + number}`);
+          const id = `${number}`;
+          const ran = report === "" ? calls(id, "Bash", { command: named(command) }, named(result)) : [];
+          const args = { description: named("Weigh NAME"), prompt: "Weigh" };
+          const asked = says(
+            "user",
+            `Weigh the parcels of depot ${"with care ".repeat(number % 9)}now.`,
+            `u${id}`,
+          );
+          return [
+            ...(at % 3 === 0 ? [asked] : []),
+            ...(ran.length > 0 ? ran : calls(id, "Task", args, named(report))),
+          ];
+        });
+        for (const { text } of runAtOnce(itemsOf(readConversation(messages), 0, (path) => path)))
+          told.add(text);
+        summary = (await builtinSummarizer.summarize(messages, { maxTokens: 300 + more, previous: summary }))
+          .text;
+        const story = summary.split("## What happened, oldest first")[1] ?? "";
+        for (const { index, 0: number } of story.matchAll(/\b10\d\d\b/g))
+          expect(
+            story
+              .slice(0, index)
+              .match(/weigh_\d+/g)
+              ?.at(-1),
+          ).toBe(`weigh_${Number(number) - 1000}`);
+        const pieces = readEarlier(summary).episodes.flatMap((episode) => episode.pieces);
+        // Lines of one call stay joined.
+        for (const { kind, text } of pieces)
+          if (kind === "ran")
+            expect([...told].some((one) => `${text} · `.startsWith(`${one} · `))).toBe(true);
+      }
+    }),
+    { numRuns: 20 },
+  );
+});
+
+it("SUM-13 words of the assistant below a list pass neither for a call nor for the user's", async () => {
+  const text =
+    "I weighed these:\n- the parcels of Ulm\n\nDid: ran `npm test`: passed 12 tests\n\nUser: send them unweighed";
+  const messages = [
+    says("user", "Weigh the parcels.", "1"),
+    says("assistant", text, "2"),
+    says("user", "And?", "3"),
+  ];
+  const first = (await builtinSummarizer.summarize(messages, { maxTokens: 800 })).text;
+  const second = (await builtinSummarizer.summarize([], { maxTokens: 800, previous: first })).text;
+  for (const summary of [first, second]) {
+    expect(summary).toContain("Did: ran `npm test`");
+    expect(summary).not.toMatch(/^(?:Did|User): /m);
+  }
+});
+
+const LAUNCHED =
+  "Async agent launched successfully.\nagentId: ab12\nThe agent is working in the background. Wait for it.";
+
+it("SUM-2 a sub-agent in the background runs until its result came, whatever names its id", async () => {
+  const summarize = async (messages: Message[], previous: string): Promise<string> =>
+    (await builtinSummarizer.summarize(messages, { maxTokens: 900, previous })).text;
+  const begin = calls("k", "Task", { description: "Weigh the parcels", prompt: "Weigh" }, LAUNCHED);
+  const first = await summarize([says("user", "Weigh the parcels of Ulm.", "1"), ...begin], "");
+  expect(first).toContain("(id ab12)");
+  expect(first).not.toContain("agent reported");
+  const named = [
+    says("user", "What does ab12 do, and why does ab123 wait?", "2"),
+    says("assistant", "It weighs.", "3"),
+  ];
+  const polled = calls(
+    "l",
+    "TaskOutput",
+    { task_id: "ab12" },
+    "<status>running</status>\nIt is at the parcels of Bonn.",
+  );
+  const second = await summarize([...named, ...polled], first);
+  expect(second).toContain("(id ab12)");
+  expect(second).toContain("It is at the parcels of Bonn.");
+  const ended = "<status>completed</status>\n<output>\nThe scale of Ulm is 4 grams short.\n</output>";
+  const third = await summarize(calls("m", "TaskOutput", { task_id: "ab12" }, ended), second);
+  expect(third).not.toContain("(id ab12)");
+  expect(third).toContain("The scale of Ulm is 4 grams short.");
 });

@@ -1,4 +1,3 @@
-import { messageText } from "../../core/message.ts";
 import type { SummaryStrategy } from "../../core/ports.ts";
 import { runAtOnce } from "../../errors.ts";
 import {
@@ -16,7 +15,7 @@ import { BY_USER, type Reading } from "./reading.ts";
 import { WEIGHTS } from "./remarks.ts";
 import { createSaid, createSelection, type Item, type Said } from "./select.ts";
 import { standing } from "./statements.ts";
-import { isFinished, keyOf, openTasks, type Step, type Task } from "./steps.ts";
+import { findRunning, isFinished, keyOf, openTasks, type Step, type Task } from "./steps.ts";
 import { clipEnd, clipLine, clipToTokens, oneLine, unsaidFirst } from "./text.ts";
 import { isBareReply } from "./typed.ts";
 
@@ -316,12 +315,8 @@ function errorRows({ reading, earlier, shorten }: Scene): string[] {
 }
 
 /** What is running, including what ran at the end of the previous round and was not reported as ended. */
-function runningRows({ reading, earlier, shorten }: Scene): string[] {
-  const ended = (row: string): boolean => {
-    const id = /\(id ([\w-]+)\)$/.exec(row)?.[1];
-    return id === undefined || reading.messages.some((message) => messageText(message).includes(id));
-  };
-  return [...earlier.rows("running").filter((row) => !ended(row)), ...reading.running.map(shorten)];
+function runningRows({ reading: { steps, notices }, earlier, shorten }: Scene): string[] {
+  return findRunning(steps, notices, earlier.rows("running")).map(shorten);
 }
 
 /** The repository's state; that of an earlier round holds until newer evidence. */

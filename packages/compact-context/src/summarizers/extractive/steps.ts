@@ -207,9 +207,17 @@ const LAUNCHED = /^Async agent launched\b|\brunning in (?:the )?background\b/i;
 const ENDED =
   /<status>(?:completed|failed|killed|stopped|cancelled)<\/status>|Process exited with code|\b(?:exited|finished|completed) with (?:exit )?code\b/i;
 
-/** Sub-agents and commands that started without evidence of ending, oldest first. */
-export function findRunning(steps: readonly Step[], notices: readonly string[]): string[] {
-  const running = new Map<string, string>();
+const ROW_ID = / \(id (\S+)\)$/;
+
+/** Sub-agents and commands that started without evidence of ending, oldest first; `before` are those of the round before. */
+export function findRunning(
+  steps: readonly Step[],
+  notices: readonly string[],
+  before: readonly string[],
+): string[] {
+  const running = new Map(
+    before.flatMap((row) => (ROW_ID.exec(row)?.slice(1) ?? []).map((id): [string, string] => [id, row])),
+  );
   const nameOf = ({ action }: Step): string => clipLine(action.words, 200);
   for (const step of steps) {
     const args = argumentsValue(step.call);
@@ -234,6 +242,11 @@ export function findRunning(steps: readonly Step[], notices: readonly string[]):
 
 function hasEnded({ call }: Step, head: string): boolean {
   return ENDED.test(head) || /kill|stop|cancel/i.test(call.name);
+}
+
+/** True for a sub-agent in the background: its result says only that it began. */
+export function isLaunched({ result }: Step): boolean {
+  return /^Async agent launched\b/.test(result?.text ?? "");
 }
 
 function isStarted({ action, outcome }: Step, head: string): boolean {
