@@ -352,7 +352,9 @@ interface Kind {
   accepts(value: unknown): boolean;
 }
 
-const KINDS = {
+type KindName = "text" | "flag" | "number" | "positive" | "list" | "object" | "function" | "signal";
+
+const KINDS: Readonly<Record<KindName, Kind>> = {
   text: { wanted: "a string", accepts: (value) => typeof value === "string" },
   flag: { wanted: "true or false", accepts: (value) => typeof value === "boolean" },
   number: { wanted: "a number, 0 or more", accepts: (value) => isFrom(0, value) },
@@ -361,10 +363,10 @@ const KINDS = {
   object: { wanted: "an object", accepts: isObject },
   function: { wanted: "a function", accepts: (value) => typeof value === "function" },
   signal: { wanted: "an AbortSignal", accepts: isSignal },
-} satisfies Readonly<Record<string, Kind>>;
+};
 
 /** The kind of a field's value, or its possible values. `unchecked`: whoever reads it checks it, or takes anything. */
-type FieldKind = keyof typeof KINDS | "unchecked" | readonly string[];
+type FieldKind = KindName | "unchecked" | readonly string[];
 
 /** The kinds of all fields of an object. */
 export type Fields<T> = Readonly<Record<keyof T, FieldKind>>;
