@@ -365,3 +365,15 @@ it("refuses an option that does not exist: a misspelt archive would lose the ori
     expect.objectContaining({ place: "options.modle" }),
   );
 });
+
+it("FIT-3 takes an answer without a text for a failure, not for the summary", async () => {
+  for (const answer of [undefined, "the barge was painted", {}, { summary: "the barge" }, { text: 5 }]) {
+    const summarizer = { name: "own", summarize: async () => answer as never };
+    const { report, summary } = await compact(turns(40), { maxTokens: 3000, summarizer });
+    expect(report).toMatchObject({
+      summarizer: "builtin",
+      failures: [{ summarizer: "own", error: { message: "own: it answered without a text" } }],
+    });
+    expect(summary).not.toContain("undefined");
+  }
+});

@@ -7,9 +7,9 @@ import { type CompactionPlan, planRequest } from "./core/plan.ts";
 import { mostImages, type Policy } from "./core/policy.ts";
 import type { ListCodec, RequestCount, Summarizer, SummaryStrategy, TextModel } from "./core/ports.ts";
 import { type ArchiveReceipt, type CompactionResult, reportOf, unchangedReport } from "./core/report.ts";
-import type { CompactionRequest } from "./core/request.ts";
+import { type CompactionRequest, type Fields, requireFields } from "./core/request.ts";
 import { isProjectInstructions } from "./core/units.ts";
-import { CompactError, refuseUnknown, requireList, requireOptions } from "./errors.ts";
+import { CompactError, defined, requireFunction, requireList } from "./errors.ts";
 import { createSummarizers } from "./summarizers/create-summarizers.ts";
 import { countTokens as countMessages } from "./tokens/count-tokens.ts";
 import { lookUpModel, type ModelOverrides } from "./tokens/models.ts";
@@ -28,13 +28,13 @@ export interface CountListOptions {
   readonly input?: string;
 }
 
-const COUNT_OPTIONS: Readonly<Record<keyof CountListOptions, true>> = {
-  model: true,
-  encoding: true,
-  format: true,
-  system: true,
-  tools: true,
-  input: true,
+const COUNT_OPTIONS: Fields<CountListOptions> = {
+  model: "text",
+  encoding: "text",
+  format: "unchecked",
+  system: "text",
+  tools: "list",
+  input: "text",
 };
 
 /**
@@ -43,8 +43,7 @@ const COUNT_OPTIONS: Readonly<Record<keyof CountListOptions, true>> = {
  */
 export function countTokens(messages: readonly unknown[], options: CountListOptions = {}): RequestCount {
   requireList(messages);
-  requireOptions(options);
-  refuseUnknown(options, COUNT_OPTIONS);
+  requireFields(options, COUNT_OPTIONS);
   return countMessages(listCodec(messages, options.format).decode(messages), options);
 }
 
@@ -106,8 +105,7 @@ export async function compact<T = unknown>(
   messages: readonly T[],
   options: CompactOptions,
 ): Promise<CompactionResult<T>> {
-  requireList(messages);
-  requireOptions(options, "options", OPTIONS_HINT);
+  requireCall(messages, options);
   const clock = options.clock ?? (() => performance.now());
   const started = clock();
   const { request, codec } = requestFor(messages, options);
@@ -149,50 +147,52 @@ export async function compact<T = unknown>(
  * unchanged. Throws like `compact`.
  */
 export function planCompaction(messages: readonly unknown[], options: PlanOptions): CompactionPlan {
+  requireCall(messages, options);
   return planRequest(requestFor(messages, options).request);
 }
 
 /** Accepts all compaction options: a plan is often made with those of the compaction that follows. */
-const OPTIONS: Readonly<Record<keyof CompactOptions, true>> = {
-  maxTokens: true,
-  targetTokens: true,
-  format: true,
-  model: true,
-  encoding: true,
-  models: true,
-  system: true,
-  tools: true,
-  policy: true,
-  onOverflow: true,
-  maxSummaryTokens: true,
-  archiveId: true,
-  summarizer: true,
-  fallback: true,
-  strategy: true,
-  instruction: true,
-  signal: true,
-  archive: true,
-  clock: true,
+const OPTIONS: Fields<CompactOptions> = {
+  maxTokens: "positive",
+  targetTokens: "positive",
+  format: "unchecked",
+  model: "text",
+  encoding: "text",
+  models: "object",
+  system: "text",
+  tools: "list",
+  policy: "object",
+  onOverflow: "text",
+  maxSummaryTokens: "number",
+  archiveId: "function",
+  summarizer: "object",
+  fallback: ["builtin", "pruning-only"],
+  strategy: "text",
+  instruction: "text",
+  signal: "signal",
+  archive: "object",
+  clock: "function",
 };
 
-const OPTIONS_HINT = "Pass options such as { maxTokens: 100_000 }.";
+function requireCall(messages: readonly unknown[], options: CompactOptions): void {
+  requireList(messages);
+  requireFields(options, OPTIONS, "options", "Pass options such as { maxTokens: 100_000 }.");
+  const { maxTokens, archive } = options;
+  if (archive !== undefined)
+    requireFunction(archive.save, "options.archive.save", "Pass { save(messages) }, or leave archive out.");
+  if (maxTokens !== undefined) return;
+  throw new CompactError("InvalidArgument", "maxTokens is missing", {
+    place: "options.maxTokens",
+    hint: "Pass the model's window less what you keep free for the answer.",
+  });
+}
 
 function requestFor(
   messages: readonly unknown[],
   options: PlanOptions & Pick<CompactOptions, "strategy" | "instruction" | "signal">,
 ): { readonly request: CompactionRequest; readonly codec: ListCodec } {
-  requireList(messages);
-  requireOptions(options, "options", OPTIONS_HINT);
-  refuseUnknown(options, OPTIONS);
-  requireTokens("maxTokens", options.maxTokens);
-  if (options.targetTokens !== undefined) requireTokens("targetTokens", options.targetTokens);
   const { model, encoding, models, strategy, onOverflow } = options;
-  const given = mergePolicy(options.policy);
-  const policy = {
-    ...given,
-    strategy: strategy ?? given.strategy,
-    onOverflow: onOverflow ?? given.onOverflow,
-  };
+  const policy = mergePolicy({ ...options.policy, ...defined({ strategy, onOverflow }) });
   const codec = listCodec(messages, options.format);
   const counter = createTokenCounter({ model, encoding, models, format: codec.format });
   const decoded = markSummaries(codec.decode(messages));
@@ -215,12 +215,4 @@ function requestFor(
     signal: options.signal,
   };
   return { request, codec };
-}
-
-function requireTokens(name: string, value: unknown): void {
-  if (typeof value === "number" && Number.isFinite(value) && value > 0) return;
-  throw new CompactError("InvalidArgument", `${name} must be a positive number of tokens`, {
-    place: `options.${name}`,
-    hint: "Pass the model's window less what you keep free for the answer.",
-  });
 }

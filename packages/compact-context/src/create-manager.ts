@@ -8,7 +8,7 @@ import type { Format } from "./core/message.ts";
 import type { Policy } from "./core/policy.ts";
 import type { Environment, Outbox, Redaction, StorageDriver, Summarizer, TextModel } from "./core/ports.ts";
 import type { Exporter } from "./core/report.ts";
-import type { SessionSettings } from "./core/request.ts";
+import { type Fields, requireFields, type SessionSettings } from "./core/request.ts";
 import type { Store } from "./core/store.ts";
 import {
   CompactError,
@@ -17,7 +17,6 @@ import {
   hasCode,
   once,
   platform,
-  refuseUnknown,
   requireOptions,
 } from "./errors.ts";
 import { type BeforeCompaction, type MemoryFlushHook, MemoryFlushing, type Recovery } from "./flush/flush.ts";
@@ -82,21 +81,21 @@ export interface ManagerPorts {
   readonly onWarning?: (message: string) => void;
 }
 
-const PORTS: Readonly<Record<keyof ManagerPorts, true>> = {
-  summarizer: true,
-  storage: true,
-  archive: true,
-  memoryFlushHook: true,
-  memoryFlushTimeoutMs: true,
-  beforeCompaction: true,
-  beforeCompactionWaitMs: true,
-  worker: true,
-  exporters: true,
-  now: true,
-  clock: true,
-  later: true,
-  repair: true,
-  onWarning: true,
+const PORTS: Fields<ManagerPorts> = {
+  summarizer: "object",
+  storage: "object",
+  archive: "object",
+  memoryFlushHook: "function",
+  memoryFlushTimeoutMs: "positive",
+  beforeCompaction: "function",
+  beforeCompactionWaitMs: "number",
+  worker: "text",
+  exporters: "list",
+  now: "function",
+  clock: "function",
+  later: "function",
+  repair: "flag",
+  onWarning: "function",
 };
 
 /**
@@ -110,8 +109,7 @@ export class CompactManager extends SessionManager {
   /** Throws `InvalidConfig` for settings that do not exist or are out of range. */
   constructor(config: CompactConfigInput = {}, ports: ManagerPorts = {}) {
     requireOptions(config, "config");
-    requireOptions(ports, "ports");
-    refuseUnknown(ports, PORTS, "ports");
+    requireFields(ports, PORTS, "ports");
     const merged = mergeConfig(config, windowOf);
     const wired = wire(merged, ports);
     super(wired.settings, wired.parts);

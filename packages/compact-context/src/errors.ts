@@ -193,29 +193,6 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Kinds of caller input whose names are all known, with a word for each. */
-const NAMED = {
-  options: { one: "an option", all: "options" },
-  ports: { one: "a port of a manager", all: "ports" },
-  request: { one: "a field of a request", all: "fields" },
-};
-
-/** Throws `InvalidArgument` for an unknown name: a misspelled option would silently do nothing. */
-export function refuseUnknown(
-  given: object,
-  known: Readonly<Record<string, true>>,
-  place: keyof typeof NAMED = "options",
-): void {
-  const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));
-  if (unknown === undefined) return;
-  const names = Object.keys(known);
-  const { one, all } = NAMED[place];
-  throw new CompactError("InvalidArgument", `${unknown} is not ${one}${didYouMean(unknown, names)}`, {
-    place: `${place}.${unknown}`,
-    hint: `The ${all} are ${names.join(", ")}.`,
-  });
-}
-
 /**
  * Throws `InvalidArgument` unless the value is an object, and for a name that is like that of an option: without types a
  * mistyped option would do nothing. Other names are those of whole objects that a program spreads.
@@ -227,10 +204,14 @@ export function requireKnown<T extends object>(
 ): void {
   requireOptions(options, "options", hint);
   const names = Object.keys(known);
-  const mistyped = Object.entries(options).find(
-    ([name, value]) => value !== undefined && !Object.hasOwn(known, name) && didYouMean(name, names) !== "",
-  );
-  if (mistyped !== undefined) refuseUnknown(Object.fromEntries([mistyped]), known);
+  for (const [name, value] of Object.entries(options)) {
+    const meant = value === undefined || Object.hasOwn(known, name) ? "" : didYouMean(name, names);
+    if (meant === "") continue;
+    throw new CompactError("InvalidArgument", `${name} is not an option${meant}`, {
+      place: `options.${name}`,
+      hint: `The options are ${names.join(", ")}.`,
+    });
+  }
 }
 
 /** `; did you mean …?`: the closest valid name, else the path of the same name elsewhere, else empty. */

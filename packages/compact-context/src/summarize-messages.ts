@@ -3,17 +3,8 @@ import { contentHash, type Format, type Message } from "./core/message.ts";
 import { type CompactionPlan, planRequest } from "./core/plan.ts";
 import type { Summarizer, TextModel } from "./core/ports.ts";
 import type { RunningSummary } from "./core/report.ts";
-import type { CompactionRequest } from "./core/request.ts";
-import {
-  CompactError,
-  defined,
-  errorMessage,
-  hasCode,
-  refuseUnknown,
-  requireFunction,
-  requireList,
-  requireOptions,
-} from "./errors.ts";
+import { type CompactionRequest, type Fields, requireFields } from "./core/request.ts";
+import { CompactError, defined, errorMessage, hasCode, requireList, requireText } from "./errors.ts";
 import type { MemoryFlushHook } from "./flush/flush.ts";
 import { createRedactor } from "./redaction/redactor.ts";
 import { POLICY, type RunningList, readRunningList } from "./running-list.ts";
@@ -85,28 +76,28 @@ export interface SummarizeMessagesResult<T = unknown> {
 }
 
 /** The names of all running options. */
-export const RUNNING_OPTIONS: Readonly<Record<keyof RunningOptions, true>> = {
-  model: true,
-  maxTokens: true,
-  maxTokensBeforeSummary: true,
-  maxSummaryTokens: true,
-  countTokens: true,
-  initialSummaryPrompt: true,
-  existingSummaryPrompt: true,
-  finalPrompt: true,
-  verify: true,
-  format: true,
-  fallback: true,
-  deadlineMs: true,
+export const RUNNING_OPTIONS: Fields<RunningOptions> = {
+  model: "object",
+  maxTokens: "number",
+  maxTokensBeforeSummary: "number",
+  maxSummaryTokens: "number",
+  countTokens: "function",
+  initialSummaryPrompt: "text",
+  existingSummaryPrompt: "text",
+  finalPrompt: "unchecked",
+  verify: ["flag", "remove", "off"],
+  format: "unchecked",
+  fallback: ["builtin", "error"],
+  deadlineMs: "positive",
 };
 
-const OPTIONS: Readonly<Record<keyof SummarizeMessagesOptions, true>> = {
+const OPTIONS: Fields<SummarizeMessagesOptions> = {
   ...RUNNING_OPTIONS,
-  runningSummary: true,
-  memoryFlushHook: true,
-  sessionId: true,
-  onFailure: true,
-  signal: true,
+  runningSummary: "object",
+  memoryFlushHook: "function",
+  sessionId: "text",
+  onFailure: "function",
+  signal: "signal",
 };
 
 /**
@@ -122,10 +113,10 @@ export async function summarizeMessages<T = unknown>(
   options: SummarizeMessagesOptions<T>,
 ): Promise<SummarizeMessagesResult<T>> {
   requireList(messages);
-  requireOptions(options, "options", "Pass options such as { model, maxTokens: 4000 }.");
-  refuseUnknown(options, OPTIONS);
+  requireFields(options, OPTIONS, "options", "Pass options such as { model, maxTokens: 4000 }.");
   const { runningSummary, memoryFlushHook, sessionId = "", onFailure, signal } = options;
-  if (memoryFlushHook !== undefined) requireFunction(memoryFlushHook, "options.memoryFlushHook", HOOK_HINT);
+  if (runningSummary !== undefined)
+    requireText(runningSummary.summary, "options.runningSummary.summary", RUNNING_HINT);
   const compactor = new RunningCompactor(options);
   const view = await compactor.look(messages, runningSummary);
   const made = await compactor.summarize(view, { onFailure, signal });
@@ -133,7 +124,7 @@ export async function summarizeMessages<T = unknown>(
   return { messages: made.messages, runningSummary: made.runningSummary };
 }
 
-const HOOK_HINT = "Pass a function of the messages that leave the list.";
+const RUNNING_HINT = "Pass the runningSummary that the call before gave back; the first call has none.";
 
 /** Passes removed messages to the hook, redacted; never waits, never throws. */
 export function handOn(
@@ -195,18 +186,16 @@ export class RunningCompactor<T = unknown> {
 
   /** Throws `InvalidArgument` for contradictory limits and options of the wrong type. */
   constructor(options: RunningOptions<T>) {
-    const { model, verify, deadlineMs, fallback, countTokens, finalPrompt } = options;
+    const { model, verify, deadlineMs, fallback, finalPrompt } = options;
     this.#options = options;
     this.#limits = limitsOf(options);
-    const prompt = typeof finalPrompt === "object" ? finalPrompt.text : finalPrompt;
-    if (prompt?.includes("{summary}") === false) {
+    const prompt = typeof finalPrompt === "object" ? finalPrompt?.text : finalPrompt;
+    if (finalPrompt !== undefined && !(typeof prompt === "string" && prompt.includes("{summary}"))) {
       throw new CompactError("InvalidArgument", "finalPrompt has no place for the summary", {
         place: "options.finalPrompt",
         hint: "Write {summary} where its text belongs.",
       });
     }
-    if (countTokens !== undefined)
-      requireFunction(countTokens, "options.countTokens", "Pass a function of a list of messages.");
     const templates = {
       initial: options.initialSummaryPrompt ?? INITIAL_PROMPT,
       existing: options.existingSummaryPrompt ?? EXISTING_PROMPT,

@@ -164,7 +164,8 @@ class Application {
     // Kept reasoning is bound to the messages before it: nothing may come between them and the provider's
     // compaction.
     const after =
-      written && (behind === undefined ? placeOf(written.summary, this.#kept) : this.#kept.length);
+      written &&
+      (behind === undefined ? placeOf(written.summary, this.#kept, this.#request) : this.#kept.length);
     const summary = written && { ...written.summary, after, behind };
     return {
       plan: this.#plan,

@@ -1,4 +1,5 @@
-import { CompactError, isObject, requireOptions } from "../errors.ts";
+import { CompactError, isObject } from "../errors.ts";
+import { requireFields } from "./request.ts";
 
 // How things are named and sealed in a storage: the folder of a session and of its owner, the keys of a session's files,
 // and records that carry a checksum.
@@ -22,7 +23,7 @@ export interface SessionOwner {
  * or not strings.
  */
 export function ownedSession(sessionId: string, owner: SessionOwner): string {
-  requireOptions(owner, "owner", "Pass { tenant, user }, or one of them.");
+  requireOwner(owner);
   const { tenant, user } = owner;
   const parts = [
     ...(tenant === undefined ? [] : ["~t", escaped(tenant, "tenant")]),
@@ -30,6 +31,12 @@ export function ownedSession(sessionId: string, owner: SessionOwner): string {
     escaped(sessionId, "session"),
   ];
   return parts.length === 1 ? sessionId : parts.join("/");
+}
+
+/** A misspelled part would name everything of the other one. */
+function requireOwner(owner: SessionOwner): void {
+  const parts = { tenant: "unchecked", user: "unchecked" } as const;
+  requireFields(owner, parts, "owner", "Pass { tenant, user }, or one of them.");
 }
 
 function escaped(id: string, kind: "session" | "tenant" | "user"): string {
@@ -63,7 +70,9 @@ function readOwned(sessionId: string): { id: string; owner: SessionOwner } | und
  * The folder that contains all sessions of an owner, with a trailing slash. Throws `InvalidArgument` if no
  * owner is named.
  */
-export function ownerFolder({ tenant, user }: SessionOwner): string {
+export function ownerFolder(owner: SessionOwner): string {
+  requireOwner(owner);
+  const { tenant, user } = owner;
   const ofTenant = tenant === undefined ? "" : `~t/${safeName(tenant, "tenant")}/`;
   const folder = user === undefined ? ofTenant : `${ofTenant}~u/${safeName(user, "user")}/`;
   if (folder !== "") return folder;

@@ -1,4 +1,4 @@
-import { refuseUnknown, requireOptions, type Steps } from "../errors.ts";
+import { CompactError, didYouMean, isList, isObject, kindOf, requireOptions, type Steps } from "../errors.ts";
 import type { Format, LiveSummary, Message } from "./message.ts";
 import type { Policy, TriggerReason } from "./policy.ts";
 import type {
@@ -11,7 +11,7 @@ import type {
 } from "./ports.ts";
 
 // What a call asks for, the settings that it runs under, what its request costs by our count and by what the provider
-// reported, and the request for a compaction.
+// reported, the request for a compaction, and how the fields of what a caller passes are checked.
 
 /** What a call sends in addition to its messages. */
 export interface PreflightRequest {
@@ -52,26 +52,25 @@ export interface ManualRequest extends PreflightRequest {
   readonly targetTokens?: number;
 }
 
-const REQUEST_FIELDS: Readonly<Record<keyof ManualRequest, true>> = {
-  model: true,
-  system: true,
-  tools: true,
-  input: true,
-  usage: true,
-  cacheCold: true,
-  maxOutputTokens: true,
-  format: true,
-  repair: true,
-  signal: true,
-  compact: true,
-  note: true,
-  targetTokens: true,
+const REQUEST_FIELDS: Fields<ManualRequest> = {
+  model: "text",
+  system: "text",
+  tools: "list",
+  input: "text",
+  usage: "unchecked",
+  cacheCold: "flag",
+  maxOutputTokens: "number",
+  format: "unchecked",
+  repair: "flag",
+  signal: "signal",
+  compact: "function",
+  note: "text",
+  targetTokens: "number",
 };
 
 /** Throws `InvalidArgument` for a value that is not a request. */
 export function requireRequest(request: ManualRequest): void {
-  requireOptions(request, "request");
-  refuseUnknown(request, REQUEST_FIELDS, "request");
+  requireFields(request, REQUEST_FIELDS, "request");
 }
 
 /** Settings that all sessions share. */
@@ -341,4 +340,97 @@ export function calibratedBudget(
   if (learned.counterId !== counterId) return budget;
   const ratio = Math.max(runningRatio(learned), leastShare);
   return Math.max(1, Math.floor((budget - learned.offset) / ratio));
+}
+
+// ---- the fields of what a caller passes
+
+// Without types, a misspelled name would do nothing, and a value of the wrong kind would fail far from the call, or not
+// at all.
+
+interface Kind {
+  readonly wanted: string;
+  accepts(value: unknown): boolean;
+}
+
+type KindName = "text" | "flag" | "number" | "positive" | "list" | "object" | "function" | "signal";
+
+const KINDS: Readonly<Record<KindName, Kind>> = {
+  text: { wanted: "a string", accepts: (value) => typeof value === "string" },
+  flag: { wanted: "true or false", accepts: (value) => typeof value === "boolean" },
+  number: { wanted: "a number, 0 or more", accepts: (value) => isFrom(0, value) },
+  positive: { wanted: "a number above 0", accepts: (value) => isFrom(Number.MIN_VALUE, value) },
+  list: { wanted: "an array", accepts: isList },
+  object: { wanted: "an object", accepts: isObject },
+  function: { wanted: "a function", accepts: (value) => typeof value === "function" },
+  signal: { wanted: "an AbortSignal", accepts: isSignal },
+};
+
+/** The kind of a field's value, or its possible values. `unchecked`: whoever reads it checks it, or takes anything. */
+type FieldKind = KindName | "unchecked" | readonly string[];
+
+/** The kinds of all fields of an object. */
+export type Fields<T> = Readonly<Record<keyof T, FieldKind>>;
+
+/** What a caller's object is, with a word for one of its fields and for all of them. */
+const OWNERS = {
+  options: { one: "an option", all: "options" },
+  ports: { one: "a port of a manager", all: "ports" },
+  request: { one: "a field of a request", all: "fields" },
+  owner: { one: "a part of an owner", all: "parts" },
+  retention: { one: "a limit of a retention", all: "limits" },
+};
+
+/**
+ * Throws `InvalidArgument` unless the value is an object, for a field that does not exist, and for a value of another
+ * kind; `hint` says what to pass in place of what is no object.
+ */
+export function requireFields<T extends object>(
+  given: T,
+  fields: Fields<NoInfer<T>>,
+  place: keyof typeof OWNERS = "options",
+  hint?: string,
+): void {
+  requireOptions(given, place, hint);
+  const kinds: Readonly<Record<string, FieldKind>> = fields;
+  for (const [name, value] of Object.entries(given)) {
+    const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+    if (kind === undefined) {
+      const names = Object.keys(kinds);
+      const { one, all } = OWNERS[place];
+      throw new CompactError("InvalidArgument", `${name} is not ${one}${didYouMean(name, names)}`, {
+        place: `${place}.${name}`,
+        hint: `The ${all} are ${names.join(", ")}.`,
+      });
+    }
+    if (value === undefined || kind === "unchecked") continue;
+    const { wanted, accepts }: Kind = typeof kind === "string" ? KINDS[kind] : oneOf(kind);
+    if (accepts(value)) continue;
+    throw new CompactError("InvalidArgument", `${place}.${name} must be ${wanted}, not ${shown(value)}`, {
+      place: `${place}.${name}`,
+      hint: `Pass ${wanted}, or leave it out where it is optional.`,
+    });
+  }
+}
+
+function oneOf(values: readonly string[]): Kind {
+  return {
+    wanted: `one of ${values.join(", ")}`,
+    accepts: (value: unknown) => values.includes(value as string),
+  };
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "number") return String(value);
+  return typeof value === "string" && value.length <= 40 ? JSON.stringify(value) : kindOf(value);
+}
+
+function isFrom(least: number, value: unknown): boolean {
+  return Number.isFinite(value) && (value as number) >= least;
+}
+
+/** Any object with the interface: a runtime or a test may have a class of its own. */
+function isSignal(value: unknown): boolean {
+  return (
+    isObject(value) && typeof value.aborted === "boolean" && typeof value.addEventListener === "function"
+  );
 }

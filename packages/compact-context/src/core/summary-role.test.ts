@@ -87,4 +87,31 @@ describe("the summary's role", () => {
       content: expect.stringMatching(/^<COMPACT-SUMMARY v1>/),
     });
   });
+
+  it.each(["anthropic", "gemini"] as const)(
+    "PRT-5 PRT-8 precedes a protected message of the assistant where %s wants the user to begin",
+    async (format) => {
+      const entry = ({ role, content }: (typeof list)[number]) => {
+        const text = content.trim();
+        if (format === "anthropic") return { role, content: text };
+        return { role: role === "user" ? "user" : "model", parts: [{ text }] };
+      };
+      const turns: object[] = list.slice(1).map(entry);
+      turns[1] = { ...turns[1], meta: { protected: true } };
+      turns[5] = { ...turns[5], meta: { protected: true } };
+      const storage = createMemoryDriver();
+      const config = { maxContextTokens: 4000, policy: { hardCapBuffer: 200 } };
+      const lists = [];
+      // The second manager reads the state that the first one stored.
+      for (const more of [[], [entry({ role: "user", content: "and the ropes?" })]]) {
+        const manager = new CompactManager(config, { storage });
+        lists.push((await manager.preflight("s", [...turns, ...more], { format })).messages);
+      }
+      for (const messages of lists) {
+        expect(lint(messages, format).filter(({ severity }) => severity === "error")).toEqual([]);
+        expect(JSON.stringify(messages[0])).toContain("<COMPACT-SUMMARY v1>");
+        expect(messages.slice(1, 3)).toEqual([turns[1], turns[5]]);
+      }
+    },
+  );
 });

@@ -432,7 +432,8 @@ interface Kept {
 /**
  * Leading pinned messages and project instructions, then the summary, then the rest. A provider reads nothing
  * before its own compaction, so the summary follows the first one that is kept, and one created along with
- * the summary comes first.
+ * the summary comes first. Where the user must speak first and the first pinned message is the assistant's,
+ * the summary precedes it.
  */
 export function assemble<K extends Kept>(
   kept: readonly K[],
@@ -441,7 +442,7 @@ export function assemble<K extends Kept>(
   own: (message: Message) => K,
 ): K[] {
   if (summary === undefined) return [...kept];
-  const split = placeOf(summary, kept);
+  const split = placeOf(summary, kept, shape);
   const { behind = 0 } = summary;
   const before = [...kept.slice(behind, split), ...kept.slice(0, behind)];
   const role = summary.opening === undefined ? roleFor(before, kept.slice(split), shape) : "user";
@@ -451,7 +452,7 @@ export function assemble<K extends Kept>(
 }
 
 /** Number of kept messages before the summary. */
-export function placeOf(summary: LiveSummary, kept: readonly Kept[]): number {
+export function placeOf(summary: LiveSummary, kept: readonly Kept[], shape: SummaryShape): number {
   const firstRecent = kept.findIndex(({ pinned, message }) => !pinned && !isProjectInstructions(message));
   const pinned = firstRecent === -1 ? kept.length : firstRecent;
   const compaction = kept.findIndex((entry) => endsWithCompaction(entry.message));
@@ -461,7 +462,9 @@ export function placeOf(summary: LiveSummary, kept: readonly Kept[]): number {
     summary.opening !== undefined ||
     before <= pinned ||
     (last !== undefined && endsWithCompaction(last.message));
-  return summary.after !== undefined && stands ? before : Math.max(pinned, compaction + 1);
+  if (summary.after !== undefined && stands) return before;
+  if (compaction >= 0 || !needsOpening(kept.slice(0, pinned), shape)) return Math.max(pinned, compaction + 1);
+  return kept.findIndex(speaks);
 }
 
 /** True if the provider requires a user message first and the kept messages begin with another role. */
@@ -469,8 +472,12 @@ export function needsOpening(
   kept: readonly { readonly message: Message }[],
   { format }: SummaryShape,
 ): boolean {
-  const first = kept.find(({ message }) => message.role !== "system" && message.role !== "developer");
+  const first = kept.find(speaks);
   return USER_FIRST.has(format) && first !== undefined && first.message.role !== "user";
+}
+
+function speaks({ message: { role } }: Pick<Kept, "message">): boolean {
+  return role !== "system" && role !== "developer";
 }
 
 /** The configured role; `user` where the provider requires a user message first and no other would be it. */

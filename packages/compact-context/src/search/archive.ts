@@ -3,6 +3,7 @@ import type { ArchivedMessage } from "../archive/transcript.ts";
 import type { Role } from "../core/message.ts";
 import type { Redaction, StorageDriver } from "../core/ports.ts";
 import { type SessionOwner, sessionKey } from "../core/records.ts";
+import { type Fields, requireFields } from "../core/request.ts";
 import { CompactError, requireOptions } from "../errors.ts";
 import {
   type Deleted,
@@ -82,9 +83,15 @@ export function createArchive(given: StorageDriver, options: ArchiveOptions): Ar
         values: deleted.reduce((sum, { values }) => sum + values, 0),
       };
     },
-    sweep: (retention, { dryRun } = {}) => sweep(drivers, retention, { now, dryRun }),
+    async sweep(retention, { dryRun } = {}) {
+      requireFields(retention, RETENTION, "retention", "Pass { days }, { maxBytes } or both.");
+      return sweep(drivers, retention, { now, dryRun });
+    },
   };
 }
+
+/** No limit is 0: that would delete everything. */
+const RETENTION: Fields<Retention> = { days: "positive", maxBytes: "positive" };
 
 /** A damaged session is met again by every search. */
 function onceEach(warn: (message: string) => void = () => undefined): (message: string) => void {

@@ -1,6 +1,6 @@
 import type { CompactConfig } from "../config/settings.ts";
 import type { Summarizer, TextModel } from "../core/ports.ts";
-import { CompactError, errorMessage, hasCode, once } from "../errors.ts";
+import { CompactError, errorMessage, hasCode, isObject, once } from "../errors.ts";
 import { builtinSummarizer } from "./extractive/builtin.ts";
 import type { ModelSummarizerOptions } from "./llm/options.ts";
 
@@ -34,15 +34,18 @@ export function createSummarizers(
           (await import("./llm/provider.ts")).createProviderSummarizer(redact),
         )
       : summarizerOf(given, settings, redact);
-  const first = warn === undefined ? asked : warningOnce(asked, fallback, warn);
+  const first = watched(asked, fallback, warn);
   return fallback === "pruning-only" ? [first] : [first, builtinSummarizer];
 }
 
-/** A failing summarizer never stops a run; without this warning a wrong key would go unnoticed. */
-function warningOnce(
+/**
+ * Fails for an answer without a text, which would replace messages by nothing. A failing summarizer never stops a
+ * run; without the warning a wrong key would go unnoticed.
+ */
+function watched(
   summarizer: Summarizer,
   fallback: NonNullable<SummarizerSettings["fallback"]>,
-  warn: (message: string) => void,
+  warn: (message: string) => void = () => undefined,
 ): Summarizer {
   const instead = fallback === "builtin" ? "the built-in summarizer writes instead" : "there is no summary";
   const { name, usesLivePrefix, deterministic } = summarizer;
@@ -54,6 +57,7 @@ function warningOnce(
     summarize: async (messages, options) => {
       try {
         const summary = await summarizer.summarize(messages, options);
+        requireSummary(name, summary);
         told = false;
         return summary;
       } catch (error) {
@@ -68,6 +72,13 @@ function warningOnce(
       }
     },
   };
+}
+
+function requireSummary(name: string, summary: unknown): void {
+  if (isObject(summary) && typeof summary.text === "string") return;
+  throw new CompactError("SummarizerFailed", `${name}: it answered without a text`, {
+    hint: "summarize resolves to { text, tokens }, with the summary in text.",
+  });
 }
 
 function summarizerOf(

@@ -2,14 +2,8 @@ import { decode } from "../../codecs/formats.ts";
 import { type Message, toolCalls } from "../../core/message.ts";
 import type { StorageDriver, TextModel } from "../../core/ports.ts";
 import type { RunningSummary } from "../../core/report.ts";
-import {
-  CompactError,
-  errorMessage,
-  refuseUnknown,
-  requireFunction,
-  requireKnown,
-  requireOptions,
-} from "../../errors.ts";
+import { type Fields, requireFields } from "../../core/request.ts";
+import { CompactError, errorMessage, requireKnown } from "../../errors.ts";
 import type { MemoryFlushHook } from "../../flush/flush.ts";
 import { objectOf } from "../../providers/request.ts";
 import { createRecall } from "../../recall/recall.ts";
@@ -71,17 +65,19 @@ export interface SummarizationNodeOptions extends Running {
 }
 
 const { countTokens: _, format: __, fallback: ___, ...SHARED } = RUNNING_OPTIONS;
-const OPTIONS: Readonly<Record<keyof SummarizationNodeOptions, true>> = {
+const OPTIONS: Fields<SummarizationNodeOptions> = {
   ...SHARED,
-  inputMessagesKey: true,
-  outputMessagesKey: true,
-  tokenCounter: true,
-  storage: true,
-  memoryFlushHook: true,
-  sessionId: true,
-  onFailure: true,
-  onWarning: true,
-  name: true,
+  // A chat model of LangChain may be a function that makes one.
+  model: "unchecked",
+  inputMessagesKey: "text",
+  outputMessagesKey: "text",
+  tokenCounter: "function",
+  storage: "object",
+  memoryFlushHook: "function",
+  sessionId: "text",
+  onFailure: ["continue", "throw"],
+  onWarning: "function",
+  name: "text",
 };
 
 /**
@@ -103,12 +99,8 @@ interface SummarizationNodeConstructor {
 export const SummarizationNode: SummarizationNodeConstructor = function summarizationNode(
   options: SummarizationNodeOptions,
 ): SummarizingNode {
-  requireOptions(options, "options", "Pass options such as { model, maxTokens: 4000 }.");
-  refuseUnknown(options, OPTIONS);
-  const { tokenCounter, memoryFlushHook, onFailure } = options;
-  for (const [name, value] of Object.entries({ tokenCounter, memoryFlushHook }))
-    if (value !== undefined)
-      requireFunction(value, `options.${name}`, "Pass a function of a list of messages.");
+  requireFields(options, OPTIONS, "options", "Pass options such as { model, maxTokens: 4000 }.");
+  const { tokenCounter, onFailure } = options;
   const say = options.onWarning ?? ((message: string) => console.warn(`[compact] ${message}`));
   const warn = (message: string): void => {
     (async () => say(message))().catch(() => undefined);
