@@ -45,11 +45,28 @@ export interface PreflightRequest {
   readonly compact?: CompactByProvider;
 }
 
+/**
+ * A provider's report of a request that is too long, in its own tokens; fields are absent if not reported.
+ */
+export interface TooLong {
+  /** Maximum tokens accepted. */
+  readonly limit?: number;
+  /** Tokens of the request without its answer. */
+  readonly input?: number;
+  /** Tokens reserved for the answer within the same limit. */
+  readonly answer?: number;
+}
+
 export interface ManualRequest extends PreflightRequest {
   /** The user's reason; included in the event and passed to the summarizer as an instruction. */
   readonly note?: string;
   /** Target in tokens; if omitted, everything eligible is summarized. */
   readonly targetTokens?: number;
+  /**
+   * The provider refused this list as too long: the target is below what it accepts, and later lists are
+   * compacted in time.
+   */
+  readonly refused?: TooLong;
 }
 
 const REQUEST_FIELDS: Readonly<Record<keyof ManualRequest, true>> = {
@@ -66,6 +83,7 @@ const REQUEST_FIELDS: Readonly<Record<keyof ManualRequest, true>> = {
   compact: true,
   note: true,
   targetTokens: true,
+  refused: true,
 };
 
 /** Throws `InvalidArgument` for a value that is not a request. */
@@ -222,6 +240,7 @@ export interface Calibration {
    * negative.
    */
   readonly offset: number;
+  readonly refusal?: Refusal;
 }
 
 /** No model accepts more tokens: larger reports are ignored. */
@@ -263,12 +282,16 @@ export function observeUsage(
   if (!(reported > 0 && reported <= MOST_REPORTED && estimated > 0 && Number.isFinite(estimated)))
     return calibration;
   const known = calibration.counterId === counterId ? calibration : emptyCalibration();
+  const { refusal } = calibration;
   const learned = learnGrowth(known, observation);
   return {
     counterId,
     anchor: { reported, estimated },
     ...learned,
     offset: Math.max(0, reported - estimated * runningRatio({ ...known, ...learned })),
+    ...(refusal && {
+      refusal: { ...refusal, ratio: Math.min(refusal.ratio, reported / estimated) },
+    }),
   };
 }
 
@@ -341,4 +364,88 @@ export function calibratedBudget(
   if (learned.counterId !== counterId) return budget;
   const ratio = Math.max(runningRatio(learned), leastShare);
   return Math.max(1, Math.floor((budget - learned.offset) / ratio));
+}
+
+// ---- what refusals teach
+
+/** What a provider's refusals taught of how full it finds a request. */
+interface Refusal {
+  /** The model and format that were refused; it says nothing about others. */
+  readonly of: string;
+  /** The provider's tokens per token of ours; reported usage lowers it. */
+  readonly ratio: number;
+  /** Our window per token of the provider's limit. */
+  readonly scale: number;
+  /** Refusals so far: each makes it fade more slowly. */
+  readonly times: number;
+}
+
+/** Whatever a provider says, a request counts at most this many times. */
+const MOST_FULL = 2.5;
+/** A refusal without a count raises the ratio by this factor at most. */
+const STEP = 1.25;
+/** The share of a first refusal that fades with each compaction. */
+const REFUSAL_FADE = 0.4;
+/** A refused request is compacted to this share of its tokens, */
+const HARDER = 0.5;
+/** or to this share of the limit that the provider reported. */
+const SHARE_OF_LIMIT = 0.9;
+
+/** A request as it was counted here, and the window of its model. */
+interface Counted {
+  readonly of: string;
+  readonly estimated: number;
+  readonly maxContextTokens: number;
+}
+
+/**
+ * Learns from a refusal: the reported count over ours, and the reported limit. If one of them is not reported,
+ * or so far from ours that it is no matter of counting, the request was just too long: a small step.
+ */
+export function observeRefusal(
+  calibration: Calibration,
+  { input = Number.POSITIVE_INFINITY, limit = 0 }: TooLong,
+  { of, estimated, maxContextTokens }: Counted,
+): Calibration {
+  const { refusal } = calibration;
+  const known = refusal?.of === of ? refusal : { ratio: 1, scale: 1, times: 0 };
+  const step = Math.min((limit || maxContextTokens) / estimated, known.ratio * STEP);
+  const counted = input / estimated;
+  const ratio = Math.max(1, counted > MOST_FULL ? Math.max(known.ratio, step) : counted);
+  const scale = maxContextTokens / limit;
+  const told = scale > MOST_FULL ? known.scale : scale;
+  return {
+    ...calibration,
+    refusal: { of, ratio, scale: Math.min(told, MOST_FULL / ratio), times: known.times + 1 },
+  };
+}
+
+/** How much fuller than we the provider finds a request of `tokens`, by what its refusals taught; at least 1. */
+export function strictnessOf(
+  tokens: number,
+  { refusal }: Calibration,
+  { of, estimated }: Pick<Counted, "of" | "estimated">,
+): number {
+  if (refusal?.of !== of || tokens === 0) return 1;
+  return Math.max(1, Math.max(1, (estimated * refusal.ratio) / tokens) * refusal.scale);
+}
+
+/** After an automatic compaction: what refusals taught counts for less, so that an error is not kept. */
+export function fadeRefusal(calibration: Calibration): Calibration {
+  const { refusal } = calibration;
+  if (refusal === undefined) return calibration;
+  const kept = 1 - REFUSAL_FADE / refusal.times;
+  const faded = (factor: number): number => Math.min(factor, 1 + (factor - 1) * kept);
+  return {
+    ...calibration,
+    refusal: { ...refusal, ratio: faded(refusal.ratio), scale: faded(refusal.scale) },
+  };
+}
+
+/** Target for a refused request of `counted` tokens, in our tokens. */
+export function refusedTarget({ limit = 0, input, answer }: TooLong, counted: number, asked: number): number {
+  const room = limit - (answer ?? asked);
+  const theirs = input ?? counted;
+  const share = room > 0 && theirs > room ? (room * SHARE_OF_LIMIT) / Math.max(theirs, counted) : HARDER;
+  return Math.floor(counted * share);
 }
