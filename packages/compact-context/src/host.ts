@@ -9,7 +9,7 @@ import {
   requireFunction,
   requireOptions,
 } from "./errors.ts";
-import { type TooLong, tooLong } from "./providers/too-long.ts";
+import { tooLong } from "./providers/too-long.ts";
 
 /** The methods of a manager that adapters use. */
 export type HostManager = Pick<
@@ -198,11 +198,6 @@ export interface FailedCall<T> extends HostCall<T> {
   readonly error: unknown;
 }
 
-/** A request rejected as too long is retried at this share of its tokens, */
-const HARDER = 0.5;
-/** or at this share of the limit reported by the provider. */
-const SHARE_OF_LIMIT = 0.9;
-
 /**
  * The list, compacted harder, for a request that the provider rejected as too long. Throws the provider's own
  * error if it is a different one, or if nothing more can be removed.
@@ -212,25 +207,15 @@ export async function fitHarder<T>(
   preflight: HostPreflight,
   { sessionId, messages, request: { usage: _, ...request } = {}, sent, error }: FailedCall<T>,
 ): Promise<readonly T[]> {
-  const said = tooLong(error);
-  if (said === undefined) throw error;
+  const refused = tooLong(error, request.maxOutputTokens);
+  if (refused === undefined) throw error;
   const note = "the provider found the request too long";
   manager.warn(sessionId, "too_long", `${note}; it is compacted harder and sent once more`);
-  const counted = manager.getState(sessionId).totalTokens || (said.input ?? 0);
-  const targetTokens = harderTarget(said, counted, request.maxOutputTokens);
-  const asked = { ...request, targetTokens, note };
+  const asked = { ...request, refused, note };
   const shorter = await preflight({ sessionId, messages, request: asked, force: true }).catch(() => sent);
   const same = shorter.length === sent.length && shorter.every((entry, index) => entry === sent[index]);
   if (same) throw error;
   return shorter;
-}
-
-/** Target in our tokens: below the limit reported by the provider if there is one, else half. */
-function harderTarget({ limit = 0, input, answer }: TooLong, counted: number, asked = 0): number {
-  const room = limit - (answer ?? asked);
-  const theirs = input ?? counted;
-  const share = room > 0 && theirs > room ? (room * SHARE_OF_LIMIT) / Math.max(theirs, counted) : HARDER;
-  return Math.floor(counted * share);
 }
 
 function tooSlow(milliseconds: number): CompactError {

@@ -102,6 +102,7 @@ function commonPorts(
   return {
     session,
     model,
+    manager,
     preflight,
     limits: state.limits,
     emit: (event) => state.emit(event),

@@ -1,7 +1,6 @@
-import { type HostPreflight, orAborted } from "../host.ts";
+import { fitHarder, type HostCall, type HostManager, type HostPreflight, orAborted } from "../host.ts";
 import { NO_ANSWER } from "../memory/memory-task.ts";
 import { objectOf } from "../providers/request.ts";
-import { tooLong } from "../providers/too-long.ts";
 import {
   type AgentMessage,
   type AgentModel,
@@ -25,6 +24,7 @@ export interface TurnPorts {
   readonly system: string;
   readonly tools: ToolRunOptions["tools"];
   readonly refuse: ToolRunOptions["refuse"];
+  readonly manager: HostManager;
   readonly preflight: HostPreflight;
   /** Called with the provider's usage record of every request. */
   readonly metered: (usage: unknown) => void;
@@ -68,7 +68,7 @@ async function steps(ports: TurnPorts, signal: AbortSignal, stopped: () => TurnE
   const { limits, session } = ports;
   let made = 0;
   for (let requests = 1; ; requests += 1) {
-    await fitRequest(ports, signal, false);
+    await fitRequest(ports, signal);
     const answer = await askFitting(ports, signal);
     if ("error" in answer) return broken(answer, ports, signal.aborted ? stopped() : "failed");
     const { calls, text, usage, message } = answer;
@@ -97,19 +97,21 @@ function limitReached(
   return { end: "request-limit", words: `take ${limits.requests} requests to the model` };
 }
 
-/** Runs the preflight; the session continues with its list. False if the list is unchanged. */
-async function fitRequest(
-  { session, system, tools, preflight }: TurnPorts,
-  signal: AbortSignal,
-  force: boolean,
-): Promise<boolean> {
-  const { messages, id: sessionId, usage } = session;
+/** Runs the preflight; the session continues with its list. */
+async function fitRequest(ports: TurnPorts, signal: AbortSignal): Promise<void> {
+  const { session, preflight } = ports;
+  const call = callOf(ports, signal);
   session.usage = undefined;
-  const request = { format: "ai-sdk" as const, system, tools: shapesOf(tools), signal, usage };
-  const sent = await preflight({ sessionId, messages, request, force });
+  const sent = await preflight(call);
+  const { messages } = call;
   const same = sent.length === messages.length && sent.every((message, index) => message === messages[index]);
   if (!same) await session.replace(sent);
-  return !same;
+}
+
+function callOf({ session, system, tools }: TurnPorts, signal: AbortSignal): HostCall<AgentMessage> {
+  const { messages, id: sessionId, usage } = session;
+  const request = { format: "ai-sdk" as const, system, tools: shapesOf(tools), signal, usage };
+  return { sessionId, messages, request };
 }
 
 /** Tools as counted and sent. */
@@ -120,9 +122,12 @@ export function shapesOf(tools: TurnPorts["tools"]): AgentModelRequest["tools"] 
 /** Compacts and resends a request that the provider rejects as too long, although it was counted to fit. */
 async function askFitting(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer | BrokenAnswer> {
   const answer = await ask(ports, signal);
-  if (!("error" in answer) || signal.aborted || tooLong(answer.error) === undefined) return answer;
-  const shorter = await fitRequest(ports, signal, true).catch(() => false);
-  if (!shorter) return answer;
+  if (!("error" in answer) || signal.aborted) return answer;
+  const call = callOf(ports, signal);
+  const failed = { ...call, sent: call.messages, error: answer.error };
+  const shorter = await fitHarder(ports.manager, ports.preflight, failed).catch(() => undefined);
+  if (shorter === undefined) return answer;
+  await ports.session.replace(shorter);
   const reason = "the provider found the request too long; it is compacted";
   ports.emit({ type: "retry", attempt: 1, reason, pauseMs: 0, discarded: answer.text });
   return ask(ports, signal);

@@ -1,4 +1,5 @@
 import { abortable, abortError, CompactError, type Pause, type Steps } from "../errors.ts";
+import { afterCompaction } from "./calibration.ts";
 import { applyEdit, type Edit, losesText } from "./edit.ts";
 import { editContext } from "./fit.ts";
 import { type LiveSummary, type Message, nextSummaryVersion, readBack, summaryOf } from "./message.ts";
@@ -11,7 +12,7 @@ import {
   type Summary,
   type SummaryAttempt,
 } from "./ports.ts";
-import { afterCompaction, type CompactionRequest } from "./request.ts";
+import type { CompactionRequest } from "./request.ts";
 import {
   assemble,
   fingerprintOf,

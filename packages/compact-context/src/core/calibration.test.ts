@@ -5,9 +5,13 @@ import {
   type Calibration,
   calibrated,
   emptyCalibration,
+  fadeRefusal,
+  observeRefusal,
   observeUsage,
   runningRatio,
-} from "./request.ts";
+  strictnessOf,
+  type TooLong,
+} from "./calibration.ts";
 
 const counterId = "cl100k_base*1.26";
 
@@ -120,5 +124,59 @@ describe("calibration", () => {
     const stored = JSON.parse(JSON.stringify(calibration)) as Calibration;
     expect(stored).toEqual(calibration);
     expect(calibrated(20_000, stored, counterId)).toBe(calibrated(20_000, calibration, counterId));
+  });
+});
+
+describe("refusals", () => {
+  const counted = { of: "m openai-chat", estimated: 50_000, maxContextTokens: 100_000 };
+  const after = (refused: TooLong, before = emptyCalibration()): Calibration =>
+    observeRefusal(before, refused, counted);
+  const strictness = (calibration: Calibration, of = counted.of): number =>
+    strictnessOf(counted.estimated, calibration, { ...counted, of });
+
+  it.each<[string, TooLong, number]>([
+    ["the provider's count over ours", { input: 90_000, limit: 100_000 }, 1.8],
+    ["its count where it names no limit", { input: 75_000 }, 1.5],
+    ["its limit where that is smaller than our window", { input: 50_000, limit: 40_000 }, 2.5],
+    ["both, where its window is larger", { input: 90_000, limit: 150_000 }, 1.2],
+    ["a small step where it names no number", {}, 1.25],
+    ["a small step where its count is beyond belief", { input: 9_000_000, limit: 100_000 }, 1.25],
+    ["nothing of a limit beyond belief", { input: 50_000, limit: 3 }, 1],
+    ["nothing where the answer was too large", { input: 50_000, limit: 100_000, answer: 60_000 }, 1],
+  ])("teach %s", (_, refused, expected) => {
+    expect(strictness(after(refused))).toBeCloseTo(expected, 6);
+  });
+
+  it("count for the model and format that were refused", () => {
+    expect(strictness(after({ input: 90_000 }), "other openai-chat")).toBe(1);
+  });
+
+  it("without a number raise step by step what is known, up to what was sent", () => {
+    const twice = after({}, after({}));
+    expect(strictness(twice)).toBeCloseTo(1.25 ** 2, 6);
+    const often = [1, 2, 3, 4].reduce((calibration) => after({}, calibration), twice);
+    expect(strictness(often)).toBe(2);
+  });
+
+  it("are corrected by usage at once, and never raise what usage lowered", () => {
+    const lied = after({ input: 100_000, limit: 100_000 });
+    const told = observeUsage(lied, { reported: 40_000, estimated: 50_000, counterId });
+    expect(strictnessOf(calibrated(50_000, told), told, counted)).toBe(1);
+    const honest = after({ input: 90_000, limit: 100_000 });
+    const usual = observeUsage(honest, { reported: 54_000, estimated: 30_000, counterId });
+    expect(strictnessOf(calibrated(50_000, usual), usual, counted) * calibrated(50_000, usual)).toBeCloseTo(
+      90_000,
+      -3,
+    );
+  });
+
+  it("fade with every compaction, those that were repeated more slowly", () => {
+    const said = { input: 90_000, limit: 100_000 };
+    const once = after(said);
+    const faded = fadeRefusal(once);
+    expect(strictness(faded)).toBeLessThan(strictness(once));
+    expect(strictness(fadeRefusal(after(said, faded)))).toBeGreaterThan(strictness(faded));
+    const long = Array.from({ length: 12 }).reduce<Calibration>((one) => fadeRefusal(one), once);
+    expect(strictness(long)).toBeLessThan(1.05);
   });
 });

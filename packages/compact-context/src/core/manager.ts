@@ -306,7 +306,7 @@ export class SessionManager {
   }
 
   /** Reads a list with the settings of its model. */
-  async #observe(session: Session, messages: readonly unknown[], request: PreflightRequest): Promise<void> {
+  async #observe(session: Session, messages: readonly unknown[], request: ManualRequest): Promise<void> {
     const settings = this.#settingsFor(request);
     await runInSteps(session.view.readAhead(messages, request, settings, session.state), this.#parts.pause);
     session.observe(messages, request, settings, this.#parts.environment.now());
@@ -415,9 +415,8 @@ export class SessionManager {
   ): Promise<CompactionReport | RefusalReason> {
     const request = session.compactionRequest(call.request, decision.reason);
     const mayUsePrepared = decision.reason !== "tool_output";
-    if (mayUsePrepared && this.#background.isRunning(session.id) && this.#canSendUncompacted(call, session)) {
-      return "in_background";
-    }
+    const isRunning = !call.manual && this.#background.isRunning(session.id);
+    if (mayUsePrepared && isRunning && this.#canSendUncompacted(call, session)) return "in_background";
     return this.#sessions.withLease(
       session,
       async (fence) => {
@@ -443,9 +442,9 @@ export class SessionManager {
     };
   }
 
-  /** True if the list fits and no compaction was requested. */
-  #canSendUncompacted(call: Call, session: Session): boolean {
-    return session.fits() && !call.manual;
+  /** True if the list fits by our count and no compaction was requested by the user. */
+  #canSendUncompacted({ manual, request }: Call, session: Session): boolean {
+    return session.fits() && (!manual || request.refused !== undefined);
   }
 
   #compacted<T>(call: Call, session: Session, report: CompactionReport): CompactionResult<T> {

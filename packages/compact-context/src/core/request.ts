@@ -1,4 +1,5 @@
 import { CompactError, didYouMean, isList, isObject, kindOf, requireOptions, type Steps } from "../errors.ts";
+import type { TooLong } from "./calibration.ts";
 import type { Format, LiveSummary, Message } from "./message.ts";
 import type { Policy, TriggerReason } from "./policy.ts";
 import type {
@@ -10,8 +11,8 @@ import type {
   TokenCounter,
 } from "./ports.ts";
 
-// What a call asks for, the settings that it runs under, what its request costs by our count and by what the provider
-// reported, the request for a compaction, and how the fields of what a caller passes are checked.
+// What a call asks for, the settings that it runs under, what its request costs by our count, the request for a
+// compaction, and how the fields of what a caller passes are checked.
 
 /** What a call sends in addition to its messages. */
 export interface PreflightRequest {
@@ -50,6 +51,11 @@ export interface ManualRequest extends PreflightRequest {
   readonly note?: string;
   /** Target in tokens; if omitted, everything eligible is summarized. */
   readonly targetTokens?: number;
+  /**
+   * The provider refused this list as too long: the target is below what it accepts, and later lists are
+   * compacted in time.
+   */
+  readonly refused?: TooLong;
 }
 
 const REQUEST_FIELDS: Fields<ManualRequest> = {
@@ -66,6 +72,7 @@ const REQUEST_FIELDS: Fields<ManualRequest> = {
   compact: "function",
   note: "text",
   targetTokens: "number",
+  refused: "object",
 };
 
 /** Throws `InvalidArgument` for a value that is not a request. */
@@ -196,150 +203,6 @@ export function requestBreakdown(
 
 export function totalOf({ system, developer, tools_schema, messages }: TokenBreakdown): number {
   return system + developer + tools_schema + messages;
-}
-
-// ---- calibration by reported usage
-
-/** The provider's count and our estimate for the same messages. */
-interface Anchor {
-  readonly reported: number;
-  readonly estimated: number;
-}
-
-/** What was learned from reported usage; plain JSON, stored with the session. */
-export interface Calibration {
-  /** The counter of these estimates; a different counter resets the calibration. */
-  readonly counterId: string | null;
-  readonly anchor: Anchor | null;
-  /**
-   * Growth between calls, reported and estimated, with decaying weight; their quotient is the running ratio.
-   */
-  readonly grownReported: number;
-  readonly grownEstimated: number;
-  /**
-   * Reported tokens that our messages do not account for: hidden prompts, tools that were not passed; never
-   * negative.
-   */
-  readonly offset: number;
-}
-
-/** No model accepts more tokens: larger reports are ignored. */
-const MOST_REPORTED = 10_000_000;
-/** Weight of earlier growth each time new growth is observed. */
-const FADE = 0.9;
-/** Growth in tokens with the same weight as the prior that our ratio is correct. */
-const PRIOR_TOKENS = 2_000;
-/** Limits of the running ratio; beyond them something else has changed. */
-const SMALLEST_RATIO = 0.5;
-const LARGEST_RATIO = 2;
-/**
- * Growth with a ratio outside this range is not text growth (a hidden compaction, dropped reasoning) and is
- * ignored.
- */
-const SMALLEST_GROWTH = 0.2;
-const LARGEST_GROWTH = 5;
-
-/** A calibration that leaves estimates unchanged. */
-export function emptyCalibration(): Calibration {
-  return { counterId: null, anchor: null, grownReported: 0, grownEstimated: 0, offset: 0 };
-}
-
-/** Reported tokens per estimated token of new text: between 0.5 and 2; 1 before anything was learned. */
-export function runningRatio({ grownReported, grownEstimated }: Calibration): number {
-  const ratio = (grownReported + PRIOR_TOKENS) / (grownEstimated + PRIOR_TOKENS);
-  return Math.min(LARGEST_RATIO, Math.max(SMALLEST_RATIO, ratio));
-}
-
-/**
- * Uses the usage of a finished call as the new anchor and learns from the growth since the last one. A
- * different `counterId` resets the calibration first; numbers that are not positive and finite are ignored.
- */
-export function observeUsage(
-  calibration: Calibration,
-  observation: Anchor & { readonly counterId: string },
-): Calibration {
-  const { reported, estimated, counterId } = observation;
-  if (!(reported > 0 && reported <= MOST_REPORTED && estimated > 0 && Number.isFinite(estimated)))
-    return calibration;
-  const known = calibration.counterId === counterId ? calibration : emptyCalibration();
-  const learned = learnGrowth(known, observation);
-  return {
-    counterId,
-    anchor: { reported, estimated },
-    ...learned,
-    offset: Math.max(0, reported - estimated * runningRatio({ ...known, ...learned })),
-  };
-}
-
-function learnGrowth(
-  { anchor, grownReported, grownEstimated }: Calibration,
-  { reported, estimated }: Anchor,
-): Pick<Calibration, "grownReported" | "grownEstimated"> {
-  const moreReported = reported - (anchor?.reported ?? reported);
-  const moreEstimated = estimated - (anchor?.estimated ?? estimated);
-  const growth = moreReported / moreEstimated;
-  const plausible = moreEstimated > 0 && growth >= SMALLEST_GROWTH && growth <= LARGEST_GROWTH;
-  if (!plausible) return { grownReported, grownEstimated };
-  return {
-    grownReported: grownReported * FADE + moreReported,
-    grownEstimated: grownEstimated * FADE + moreEstimated,
-  };
-}
-
-/**
- * An estimate corrected by reported usage: the anchor plus later additions, at the running ratio. Without an
- * anchor (after a compaction) the ratio and the unexplained offset apply. Never below 0; unchanged if
- * `counterId` is given and differs from that of the calibration.
- */
-export function calibrated(estimate: number, calibration: Calibration, counterId?: string): number {
-  if (calibration.counterId === null) return estimate;
-  if (counterId !== undefined && counterId !== calibration.counterId) return estimate;
-  const ratio = runningRatio(calibration);
-  const { anchor, offset } = calibration;
-  const corrected =
-    anchor === null ? offset + estimate * ratio : anchor.reported + (estimate - anchor.estimated) * ratio;
-  return Math.max(0, Math.round(corrected));
-}
-
-/**
- * Discards the anchor and the growth from before a compaction, so that neither is compared with later values;
- * the ratio carries over with little weight, the offset (hidden prompts) stays until the next report.
- */
-export function afterCompaction(calibration: Calibration): Calibration {
-  const ratio = runningRatio(calibration);
-  return {
-    ...calibration,
-    anchor: null,
-    grownReported: (2 * ratio - 1) * PRIOR_TOKENS,
-    grownEstimated: PRIOR_TOKENS,
-  };
-}
-
-/** Media and unreadable reasoning can cost as little as half of their estimate. */
-const UNCERTAIN_LOW = 0.5;
-
-/**
- * Lower bound of a request's cost: exact counts plus the low end of the range of the estimates. Reported
- * usage can raise an estimate without limit but never lowers it below this.
- */
-export function leastTokens(tokens: number, uncertain: number, counter: TokenCounter): number {
-  const doubtful = Math.min(uncertain, tokens);
-  return counter.range(tokens - doubtful).low + Math.floor(doubtful * UNCERTAIN_LOW);
-}
-
-/**
- * The budget in our counter's tokens: minus what the provider adds unseen, at the learned ratio. `leastShare`
- * is the minimum that one of our tokens stands for, 0 to 1; no report enlarges the budget beyond that.
- */
-export function calibratedBudget(
-  budget: number,
-  calibration: Calibration,
-  { counterId, leastShare }: { readonly counterId: string; readonly leastShare: number },
-): number {
-  const learned = afterCompaction(calibration);
-  if (learned.counterId !== counterId) return budget;
-  const ratio = Math.max(runningRatio(learned), leastShare);
-  return Math.max(1, Math.floor((budget - learned.offset) / ratio));
 }
 
 // ---- the fields of what a caller passes

@@ -321,7 +321,7 @@ export class BackgroundCompactions {
   start(session: Session, request: ManualRequest, share: number = Number.POSITIVE_INFINITY): void {
     const { id, requestTokens } = session;
     if (this.#compactions.has(id) || !session.hasGrown(requestTokens)) return;
-    if (requestTokens / session.settings.maxContextTokens < share) return;
+    if ((requestTokens * session.strictness()) / session.settings.maxContextTokens < share) return;
     const controller = new AbortController();
     const { signal } = controller;
     const snapshot = session.snapshot();

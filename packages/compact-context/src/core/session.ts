@@ -1,4 +1,15 @@
 import { CompactError, runAtOnce } from "../errors.ts";
+import {
+  type Calibration,
+  calibrated,
+  calibratedBudget,
+  fadeRefusal,
+  leastTokens,
+  observeRefusal,
+  observeUsage,
+  refusedTarget,
+  strictnessOf,
+} from "./calibration.ts";
 import { type SessionContext, View } from "./lists.ts";
 import { callsOfTools, type Message, toolResults } from "./message.ts";
 import { RECALL_TOOL_NAMES } from "./plan.ts";
@@ -16,11 +27,7 @@ import type { LiveConversation, RequestCount, TokenCounter } from "./ports.ts";
 import type { CompactionReport, RequestedCompaction, SessionEvent } from "./report.ts";
 import {
   type CompactionRequest,
-  calibrated,
-  calibratedBudget,
-  leastTokens,
   type ManualRequest,
-  observeUsage,
   type PreflightRequest,
   requestBreakdown,
   type SessionSettings,
@@ -129,9 +136,13 @@ export class Session {
   // ---- reading a list
 
   /** Projects the list onto the session and counts the request. Throws `UnknownFormat` and `InvalidMessages`. */
-  observe(list: readonly unknown[], request: PreflightRequest, settings: SessionSettings, now: Date): void {
+  observe(list: readonly unknown[], request: ManualRequest, settings: SessionSettings, now: Date): void {
     this.view.read(list, request, settings, this.state);
     this.#measure(request, settings);
+    if (request.refused !== undefined) {
+      const counted = { ...this.#refusable(), maxContextTokens: settings.maxContextTokens };
+      this.#setCalibration(observeRefusal(this.state.calibration, request.refused, counted));
+    }
     this.#see(request, settings, now.getTime());
   }
 
@@ -171,7 +182,20 @@ export class Session {
     const { estimated, by } = this.#sent;
     if (reported > by.settings.maxContextTokens) return;
     const observation = { reported, estimated, counterId: counter.id };
-    this.state = { ...this.state, calibration: observeUsage(this.state.calibration, observation) };
+    this.#setCalibration(observeUsage(this.state.calibration, observation));
+  }
+
+  #setCalibration(calibration: Calibration): void {
+    this.state = { ...this.state, calibration };
+  }
+
+  #refusable(): { readonly of: string; readonly estimated: number } {
+    return { of: `${this.settings.model} ${this.view.current.codec.format}`, estimated: this.estimate };
+  }
+
+  /** How much fuller than we the provider finds the request, by what its refusals taught; at least 1. */
+  strictness(): number {
+    return strictnessOf(this.usage.tokens, this.state.calibration, this.#refusable());
   }
 
   /** The settings of the latest list's model. */
@@ -185,12 +209,13 @@ export class Session {
   decide(manual: boolean): TriggerDecision {
     const { policy, maxContextTokens } = this.settings;
     const { tokens, breakdown } = this.usage;
-    const usagePct = tokens / maxContextTokens;
+    const strictness = this.strictness();
+    const usagePct = (tokens * strictness) / maxContextTokens;
     this.#callsSince += 1;
     if (manual) return { triggered: true, reason: "manual", usagePct };
     const { view, cacheCold, answerTokens } = this;
     const measured = {
-      tokens,
+      tokens: tokens * strictness,
       messageTokens: breakdown.messages,
       messages: view.messages.length,
       bytes: view.bytes,
@@ -212,7 +237,7 @@ export class Session {
       stall: this.stall,
       fixedTokens: this.fixedPart(),
     };
-    const held = heldBack(decision.reason, since, policy, maxContextTokens);
+    const held = heldBack(decision.reason, since, policy, maxContextTokens / strictness);
     return held === undefined ? decision : { triggered: false, reason: held, usagePct };
   }
 
@@ -255,7 +280,7 @@ export class Session {
   /** Tokens at which an automatic compaction starts. */
   triggerTokens(): number {
     const { policy, maxContextTokens } = this.settings;
-    return Math.min(maxContextTokens * policy.triggerPct, this.available());
+    return Math.min(maxContextTokens * policy.triggerPct, this.available()) / this.strictness();
   }
 
   /** The budget in our counter's tokens, based on reported usage. */
@@ -268,6 +293,13 @@ export class Session {
     return calibratedBudget(this.available(), this.state.calibration, about);
   }
 
+  /** The budget with room to grow under what the provider accepts, by what its refusals taught. */
+  #acceptedBudget(): number {
+    if (this.strictness() === 1) return this.budget();
+    const accepted = (this.triggerTokens() * ROOM_TO_GROW * this.estimate) / this.usage.tokens;
+    return Math.min(this.budget(), Math.floor(accepted));
+  }
+
   // ---- the request for a compaction
 
   /** A compaction of the view. */
@@ -275,6 +307,10 @@ export class Session {
     const { policy, maxContextTokens, maxSummaryTokens, reasoningBound, summaryRole } = this.settings;
     const { codec, counter, edit } = this.view.current;
     const isManual = reason === "manual";
+    const asked =
+      request.refused === undefined
+        ? request.targetTokens
+        : refusedTarget(request.refused, this.estimate, this.answerTokens);
     const tenth = Math.max(256, Math.floor(maxContextTokens / 10));
     // With too many messages, filling up to the target would keep them.
     const target = reason === "max_messages" ? undefined : policy.targetContextTokens;
@@ -285,10 +321,11 @@ export class Session {
       policy,
       reason,
       fixedTokens: this.fixedTokens,
-      budget: this.budget(),
+      // What a refusal taught may be wrong: it never keeps a list over the window from being compacted.
+      budget: isManual || this.isOver() ? this.budget() : this.#acceptedBudget(),
       mostImages: this.mostImages(),
       answerTokens: this.answerTokens,
-      target: isManual ? request.targetTokens : target,
+      target: isManual ? asked : target,
       preferred: isManual ? undefined : this.triggerTokens() * ROOM_TO_GROW,
       maxSummaryTokens: maxSummaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, tenth),
       summaryRole,
@@ -357,6 +394,7 @@ export class Session {
     this.requested = undefined;
     this.stall = undefined;
     if (report.reason === "manual") return [];
+    this.#setCalibration(fadeRefusal(this.state.calibration));
     this.#shortIntervals = this.#callsSince <= SHORT_INTERVAL ? this.#shortIntervals + 1 : 0;
     this.#callsSince = 0;
     if (this.#shortIntervals < 2 || this.#warnedOfFrequent) return [];

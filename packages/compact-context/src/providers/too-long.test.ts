@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type TooLong, tooLong } from "./too-long.ts";
+import type { TooLong } from "../core/calibration.ts";
+import { tooLong } from "./too-long.ts";
 
 const answer = (message: string, status: number | undefined = 400): Error =>
   Object.assign(new Error(`${status} ${message}`), { status, error: { message } });

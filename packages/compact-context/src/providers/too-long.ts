@@ -1,18 +1,7 @@
+import type { TooLong } from "../core/calibration.ts";
 import { jsonText } from "../core/message.ts";
 import { defined } from "../errors.ts";
 import { objectOf, textOf } from "./request.ts";
-
-/**
- * A provider's report of a request that is too long, in its own tokens; fields are absent if not reported.
- */
-export interface TooLong {
-  /** Maximum tokens accepted. */
-  readonly limit?: number;
-  /** Tokens of the request without its answer. */
-  readonly input?: number;
-  /** Tokens reserved for the answer within the same limit. */
-  readonly answer?: number;
-}
 
 /** Wordings of providers and servers; `too-long.test.ts` holds each with its source. */
 const TOO_LONG: readonly RegExp[] = [
@@ -45,13 +34,16 @@ const OTHER_STATUSES: ReadonlySet<unknown> = new Set([401, 402, 403, 404, 405, 4
 /** Maximum length of errors that are searched, in characters. */
 const MOST_WORDS = 4_000;
 
-/** Undefined unless the error says that a request has more tokens, or bytes, than the model accepts. */
-export function tooLong(error: unknown): TooLong | undefined {
+/**
+ * Undefined unless the error says that a request has more tokens, or bytes, than the model accepts; `asked` are
+ * the tokens that the request reserved for its answer.
+ */
+export function tooLong(error: unknown, asked?: number): TooLong | undefined {
   const { statusCode, status = statusCode } = objectOf(error);
   const words = wordsOf(error);
   if (OTHER_STATUSES.has(status) || RATE.test(words)) return undefined;
   if (status !== 413 && !TOO_LONG.some((wording) => wording.test(words))) return undefined;
-  const said = statedIn(words);
+  const said = statedIn(words, asked);
   // The answer alone exceeds the limit: no shorter list helps.
   return (said.answer ?? 0) >= (said.limit ?? Number.POSITIVE_INFINITY) ? undefined : said;
 }
@@ -113,9 +105,9 @@ const ANSWER = counts(
 /** Input and answer together. */
 const TOGETHER = counts("requested:? (?:about )?#(?: tokens|\\))");
 
-function statedIn(words: string): TooLong {
+function statedIn(words: string, asked = 0): TooLong {
   const [limit, answer, together] = [LIMIT, ANSWER, TOGETHER].map((stated) => numberIn(words, stated));
-  const whole = together === undefined ? undefined : together - (answer ?? 0);
+  const whole = together === undefined ? undefined : together - (answer ?? asked);
   return defined({ limit, input: numberIn(words, INPUT) ?? whole, answer });
 }
 
