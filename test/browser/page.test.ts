@@ -111,7 +111,9 @@ describe.skipIf(!canDrive)("the page", () => {
     );
     await until(tab, "document.querySelector('.row.is-summary') !== null");
     const left = first?.messages.filter(({ outcome }) => outcome !== "summarized").length ?? 0;
-    expect(await tab.textContent(".panel:not([hidden]) .caption")).toContain(`${left + 1} messages`);
+    expect(await tab.textContent(".panel:not([hidden]) .caption")).toContain(
+      `: the summary and ${left} of ${medium.view.steps[first?.step ?? 0]?.messages} messages, as left`,
+    );
     expect((await rows(tab))[0]).toContain("summary");
   });
 

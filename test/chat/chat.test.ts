@@ -56,7 +56,7 @@ describe.skipIf(!built || !hasTmux)("compact chat in a terminal (needs tmux)", (
     chat.line("/contxt");
     await chat.shows("there is no command /contxt. Did you mean /context?");
     chat.line("/context");
-    await chat.shows(/^ {2}recent turns +[\d,]+ +[\d.]+% {2}\S/);
+    await chat.shows(/^ {2}recent +[\d,]+ +[\d.]+% {2}\S/);
     await chat.shows(/compaction +starts at 13,600 tokens: [\d,]+ to go/);
 
     for (let turn = 1; turn <= 6; turn++) {

@@ -161,11 +161,12 @@ export interface ListedSession extends Pick<StoredRecord, "at" | "tokensBefore" 
 
 const TITLE_LENGTH = 200;
 
-/** All sessions of an archive, ordered by id. Lists are streamed one at a time. */
+/** All sessions of an archive, the newest first. Lists are streamed one at a time. */
 export async function listedSessions(archive: Archive, owner?: SessionOwner): Promise<ListedSession[]> {
   const sessions: ListedSession[] = [];
   for (const id of await archive.sessions(owner)) sessions.push(await listed(archive, id));
-  return sessions;
+  const timeOf = ({ at = "" }: ListedSession): number => Date.parse(at) || 0;
+  return sessions.sort((one, other) => timeOf(other) - timeOf(one));
 }
 
 async function listed(archive: Archive, id: string): Promise<ListedSession> {

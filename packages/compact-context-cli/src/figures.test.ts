@@ -150,6 +150,25 @@ describe("figures", () => {
     }
   });
 
+  it("a plan's summary is at least as large as the written one", async () => {
+    const file = put("s1.jsonl", claude({ steps: 60 }));
+    for (const target of ["15%", "25%"]) {
+      const plan = await json(["plan", file, "--target", target]);
+      const { layers } = await json([file, "--target", target]);
+      const written = (layers as { summary: { tokens: number } }).summary.tokens;
+      expect(written).toBeGreaterThan(0);
+      expect(plan.summary_tokens_at_most).toBeGreaterThanOrEqual(written);
+    }
+  });
+
+  it("the default target is said as it was chosen", async () => {
+    const file = put("s1.jsonl", claude({ prompt: 60_000 }));
+    const { out } = await run([file, "--window", "130k"]);
+    expect(out.replaceAll(/\s+/g, " ")).toContain(
+      "tokens: half of what the file holds, and all that it does not contain; --target",
+    );
+  });
+
   it("say apart what no file holds, where the report went with the messages", async () => {
     const usage = { input_tokens: 60_000, output_tokens: 1 };
     const talk = Array.from({ length: 40 }, (_, turn) => ({
@@ -236,6 +255,17 @@ describe("a look", () => {
     expect((await json(["talk.json", ...AIM, "--archive", "there"], { env })).archive).toContain(
       join(folder, "there"),
     );
+  });
+
+  it("archive lists the newest session first", async () => {
+    for (const [hour, name] of ["b", "c", "a"].entries()) {
+      await json([put(`${name}.json`, talk(name)), ...AIM], {
+        now: () => new Date(Date.UTC(2026, 2, 1, hour)),
+      });
+    }
+    const { sessions } = await json(["archive"]);
+    const ids = (sessions as { id: string }[]).map(({ id }) => id[0]);
+    expect(ids).toEqual(["a", "c", "b"]);
   });
 
   it("two files of one name are two sessions, a file read again is one", async () => {

@@ -117,11 +117,11 @@ describe("what to do next", () => {
   it("names the default target", async () => {
     const name = file("aim.json", talk);
     const narrow = [name, "--window", "8k"];
-    const aim =
-      "half of the session, at most half of the size that triggers a compaction; --target sets another.";
+    const aim = "tokens: half of the size that triggers a compaction; --target sets another.";
     const flat = async (argv: readonly string[], env = {}) =>
       (await run(argv, { env })).out.replaceAll(/\s+/g, " ");
     expect(await flat(narrow)).toContain(aim);
+    expect(await flat([name, "--window", "10k"])).toContain("tokens: half of the session; --target");
     expect(await flat([name, "--window", "4k"])).toContain("tokens: a quarter of the messages");
     expect(await flat([...narrow, "--target", "1500"])).not.toContain("The aim");
     expect(await flat(narrow, { COMPACT_TARGET_CONTEXT_TOKENS: "1500" })).not.toContain(aim);

@@ -199,11 +199,14 @@ function windowOf(
 }
 
 /** How the default target was chosen. */
-export function aimWords({ target, budget, window, config }: Settings): string {
+export function aimWords({ target, budget, window, config, unseenTokens }: Settings): string {
   if (target >= budget) return "the whole budget";
-  return target > usualTarget(config, budget, window)
-    ? "a quarter of the messages, to not lose too much at once"
-    : "half of the session, at most half of the size that triggers a compaction";
+  const most = usualTarget(config, budget, window);
+  if (target === most) return "half of the size that triggers a compaction";
+  if (target > most) return "a quarter of the messages, to not lose too much at once";
+  return unseenTokens === 0
+    ? "half of the session"
+    : "half of what the file holds, and all that it does not contain";
 }
 
 /** Half of the size that triggers a compaction. */

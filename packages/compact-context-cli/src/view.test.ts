@@ -173,6 +173,16 @@ describe("compact view", () => {
     expect(await running.stop()).toBe(0);
   });
 
+  it("takes the secrets out of the title of a transcript as well", async () => {
+    const secret = `sk-ant-api03-${"Bq7Lm2".repeat(15)}AA`;
+    const asked = { role: "user", content: `Rotate ${secret} today.` };
+    writeFileSync(join(folder, "secret.json"), JSON.stringify([asked, ...conversation()]));
+    const running = await run("view", "secret.json");
+    await expect.poll(async () => (await heads(running))[0]?.live).toBe(false);
+    expect((await heads(running))[0]).toMatchObject({ title: "Rotate <REDACTED> today." });
+    expect(await running.stop()).toBe(0);
+  });
+
   it("reads an archive, and updates when it changes", async () => {
     const running = await run("view", "archive");
     const [head] = await heads(running);

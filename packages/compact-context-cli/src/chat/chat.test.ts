@@ -96,7 +96,7 @@ describe("a chat", () => {
     }
     chat.type("/context\n");
     await chat.shows(
-      /recent turns +[\d,]+ +[\d.]+%[\s\S]+older +[1-9][\s\S]+starts at 13,600 tokens: [\d,]+ to go/,
+      /recent +[\d,]+ +[\d.]+%[\s\S]+remainder +[1-9][\s\S]+starts at 13,600 tokens: [\d,]+ to go/,
     );
     chat.type("/compact look after parcels\n");
     await chat.shows(/compact {2}[\d,]+ → [\d,]+ tokens: 4 summarized, 12 kept, all archived/);

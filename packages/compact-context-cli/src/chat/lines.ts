@@ -31,6 +31,7 @@ import {
   safeLines,
   wrap,
 } from "../render/text.ts";
+import { LAYER_LABELS } from "../sessions/inspection.ts";
 import { isDemo } from "./demo-model.ts";
 import { providersWithKey } from "./models.ts";
 import type { ChatFolders } from "./open-chat.ts";
@@ -77,14 +78,10 @@ function modelLines(agent: Agent, env: Parameters<typeof providersWithKey>[0], l
   ];
 }
 
-const NAMES: Readonly<Record<ContextLayer["name"], readonly [label: string, style: Style]>> = {
-  system: ["system prompt", "faint"],
-  tools: ["tools", "faint"],
-  pinned: ["pinned", "pinned"],
-  summary: ["summary", "summary"],
-  recent: ["recent turns", "recent"],
-  toolPairs: ["tool pairs", "toolPairs"],
-  remainder: ["older", "remainder"],
+const LABELS: Readonly<Record<ContextLayer["name"], string>> = {
+  system: "system prompt",
+  tools: "tools",
+  ...LAYER_LABELS,
 };
 
 const LABEL = 15;
@@ -100,9 +97,9 @@ export function contextLines(view: ContextView, terminal: Terminal): string[] {
     ...more,
   ];
   const layerRow = (layer: ContextLayer): Row => {
-    const [label, style] = NAMES[layer.name];
+    const style: Style = layer.name === "system" || layer.name === "tools" ? "faint" : layer.name;
     const drawn = padEnd(bar(layer.tokens, window, cells), cells);
-    return row(label, layer.tokens, [
+    return row(LABELS[layer.name], layer.tokens, [
       { text: drawn, style },
       { text: messagesOf(layer), style: "faint" },
     ]);

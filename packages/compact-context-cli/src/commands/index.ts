@@ -35,7 +35,7 @@ const archive: Command = {
     {
       name: "list",
       isDefault: true,
-      summary: "lists the archived sessions with their steps, sizes and titles",
+      summary: "lists the archived sessions, the newest first, with their steps, sizes and titles",
       flags: ["config", "archive", "tenant", "user", "json"],
       flagHelp: { user: "the sessions of this user" },
       examples: ["compact archive list", "compact archive list --tenant acme"],

@@ -20,7 +20,7 @@ export async function planSession(invocation: Invocation): Promise<number> {
   const messages = closedMessages(transcript, terminal.warn);
   const planned = small ? undefined : planCompaction(messages, requestOf(transcript, settings));
   const plan = planned?.entries.some((entry) => entry.action !== "keep")
-    ? withUnseen(planned, settings)
+    ? asShown(planned, settings)
     : undefined;
   const again = commandLine(["compact", "plan", source.word ?? source.name], flags, RESULT_FLAGS);
   printResult(invocation, { ...planJson(plan, settings), problems: transcript.problems }, () => [
@@ -33,9 +33,11 @@ export async function planSession(invocation: Invocation): Promise<number> {
   return 0;
 }
 
-/** The plan with the tokens that are not in the file. */
-function withUnseen(plan: CompactionPlan, { tokensBefore, unseenTokens }: Settings): CompactionPlan {
-  return { ...plan, tokensBefore, tokensAfter: plan.tokensAfter + unseenTokens };
+/** The plan with the tokens that are not in the file, and with the summary's tags counted as part of it. */
+function asShown(plan: CompactionPlan, { tokensBefore, unseenTokens }: Settings): CompactionPlan {
+  const kept = plan.entries.reduce((total, entry) => total + entry.tokensAfter, plan.fixedTokens);
+  const summaryTokens = plan.tokensAfter - kept;
+  return { ...plan, tokensBefore, tokensAfter: plan.tokensAfter + unseenTokens, summaryTokens };
 }
 
 function planJson(plan: CompactionPlan | undefined, settings: Settings): Record<string, unknown> {

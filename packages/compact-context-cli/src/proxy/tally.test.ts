@@ -27,7 +27,15 @@ describe("the tally of a proxy", () => {
       savedDollars: 0,
     });
     expect(tally.sessions).toBe(1);
-    expect(tallyLine(tally)).toBe("2 requests · 0 compactions · 0 tokens saved · 50.0% from the cache");
+    expect(tallyLine(tally)).toBe("2 requests · 0 compactions · 50.0% from the cache");
+  });
+
+  it("says nothing of savings before a compacted call is answered", () => {
+    const tally = createTally({});
+    tally.sent({ ...CALL, compacted: true, bytesSent: 100 });
+    expect(tallyLine(tally)).toBe("1 request · 1 compaction");
+    tally.used("s", usage(1000, 0, 0));
+    expect(tallyLine(tally)).toContain("1 compaction · 3k tokens saved");
   });
 
   it("counts no report that cannot be true", () => {

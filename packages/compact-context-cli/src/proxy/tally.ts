@@ -136,7 +136,8 @@ export function tallyLine({ totals }: Tally): string {
   return [
     plural(requests, "request"),
     plural(compactions, "compaction"),
-    `${formatShort(savedTokens)} tokens saved${dollars}`,
+    // Known only once the provider has reported a compacted call.
+    ...(savedTokens > 0 ? [`${formatShort(savedTokens)} tokens saved${dollars}`] : []),
     ...(inputTokens > 0 ? [`${formatPercent(cachedTokens, inputTokens)} from the cache`] : []),
     ...(unmodified > 0 ? [`${formatCount(unmodified)} sent unmodified`] : []),
   ].join(" · ");

@@ -70,7 +70,7 @@ export function recordReplay(
     { id, source: "transcript", originals },
     {
       layers: MESSAGE_LAYERS,
-      title: titleOf(transcript).slice(0, 200),
+      title: createRedactor(settings.config.redaction).redactText(titleOf(transcript)).slice(0, 200),
       live: true,
       format: transcript.format,
       model,

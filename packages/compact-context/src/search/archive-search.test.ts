@@ -150,6 +150,19 @@ describe("what is found", () => {
     expect(hit?.snippet.length).toBeLessThan(300);
   });
 
+  it.each([
+    ["port", `export the support portfolio ${"filler ".repeat(60)}the port of the pier`, "the port of"],
+    ["port", `export ${"filler ".repeat(60)}two ports are open`, "two ports are"],
+    ["port", `import ${"filler ".repeat(60)}set dbPort first`, "set dbPort first"],
+    ["bert", `robert ${"filler ".repeat(60)}the berths are full`, "the berths are full"],
+    ["港", `空港 ${"filler ".repeat(60)}`, "空港"],
+  ])("shows %s where it is a word, not where it is inside another", async (word, text, shown) => {
+    const { archive, search } = setUp();
+    await archive.saveTranscript("s", 1, [message("m", text)]);
+    const [hit] = (await search.search(word, { sessionId: "s" })).hits;
+    expect(hit?.snippet).toContain(shown);
+  });
+
   it("ARC-4 gives the same messages as reading every word of every transcript", async () => {
     const words = ["alpha", "beta", "gamma", "delta", "config.ts", "readFile", "部署", "x1"];
     const text = fc.array(fc.constantFrom(...words), { maxLength: 6 }).map((list) => list.join(" "));

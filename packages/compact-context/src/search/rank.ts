@@ -1,7 +1,7 @@
 import { characterStart } from "../errors.ts";
 import type { PlacedSegment } from "./build.ts";
 import type { Segment } from "./segment.ts";
-import { type Query, wordTerm } from "./words.ts";
+import { isSeam, type Query, wordTerm } from "./words.ts";
 
 /** A message of a segment with its score; higher is better. */
 export interface Ranked {
@@ -198,7 +198,7 @@ interface Place {
 /** The excerpt with most of the query, starting slightly before its rarest word; about 200 characters. */
 export function snippetOf(text: string, query: Query, terms: readonly WeighedTerm[]): string {
   const lower = text.toLowerCase();
-  const places = [...phrasePlaces(lower, query), ...wordPlaces(lower, terms)].sort(
+  const places = [...phrasePlaces(lower, query), ...wordPlaces(text, lower, terms)].sort(
     (one, other) => one.at - other.at,
   );
   const start = heaviestNear(places, densest(places));
@@ -213,11 +213,16 @@ function phrasePlaces(lower: string, { phrases }: Query): Place[] {
   });
 }
 
-function wordPlaces(lower: string, terms: readonly WeighedTerm[]): Place[] {
-  return terms.flatMap(({ word, weight }) => {
+/** Where the words stand alone, as they were found; a word that stands for longer ones, where those begin. */
+function wordPlaces(text: string, lower: string, terms: readonly WeighedTerm[]): Place[] {
+  return terms.flatMap(({ term, word, weight }) => {
     const places: Place[] = [];
+    const isBeginning = term !== wordTerm(word);
     for (let at = lower.indexOf(word); at >= 0; at = lower.indexOf(word, at + word.length)) {
-      places.push({ at, end: at + word.length, word, weight });
+      const end = at + word.length;
+      const ends = isSeam(text, end) || (lower[end] === "s" && isSeam(text, end + 1));
+      if (!isSeam(text, at) || !(ends || isBeginning)) continue;
+      places.push({ at, end, word, weight });
       if (places.length === PLACES_PER_WORD) break;
     }
     return places;

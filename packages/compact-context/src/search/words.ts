@@ -10,8 +10,13 @@ const SEPARATORS = /[./\\:@#+~_$-]+/;
 const HAS_STRUCTURE = /[./\\:@#+~_$-]|[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]/;
 const HUMPS = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+/g;
 /** Scripts without spaces between words. */
-const UNSPACED =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu;
+const UNSPACED_SCRIPTS = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}`;
+const UNSPACED = new RegExp(`[${UNSPACED_SCRIPTS}]+`, "gu");
+/** Two characters that are not inside one word. */
+const SEAM = new RegExp(
+  String.raw`^(?:.?[^\p{L}\p{N}\p{M}]|.?[${UNSPACED_SCRIPTS}]|[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z][0-9]|[0-9][A-Za-z])`,
+  "su",
+);
 /** Longer words are truncated to this length. */
 const LONGEST = 64;
 /** Of longer unbroken runs (encoded data) only the beginning is read. */
@@ -32,6 +37,11 @@ export function wordsOf(text: string): string[] {
     else addMixed(run, words);
   }
   return words;
+}
+
+/** True where a word of `wordsOf` may begin or end. */
+export function isSeam(text: string, index: number): boolean {
+  return index <= 0 || index >= text.length || SEAM.test(text.slice(index - 1, index + 2));
 }
 
 function addRun(run: string, words: string[]): void {

@@ -198,18 +198,21 @@ function Shares({ shares, fixed, by, selected, group, select }: SharesProps): JS
 
 function captionOf(
   active: SessionView,
-  { rows: { length }, isUnknown }: WindowContent,
+  { rows, isUnknown }: WindowContent,
   at: { readonly step: number; readonly last: number | undefined; readonly isWaiting: boolean },
 ): string {
   const messages = active.steps[at.step]?.messages ?? 0;
   const { last } = at;
   if (at.isWaiting) return "…";
-  const sent = `Sent with call ${count(at.step + 1)}: ${plural(length, "message")}`;
-  if (messages === 0 && length === 0)
+  const summaries = rows.filter((row) => row?.summaryOf !== undefined).length;
+  const own = rows.length - summaries;
+  const call = `Sent with call ${count(at.step + 1)}`;
+  if (messages === 0 && rows.length === 0)
     return "This session's messages are not known, only their tokens by layer.";
-  if (last === undefined) return `${sent}, the whole session so far.`;
+  if (last === undefined) return `${call}: ${plural(own, "message")}, the whole session so far.`;
   if (isUnknown)
-    return `What compaction ${count(last + 1)} left of these ${plural(length, "message")} is not known: its archive did not record it.`;
-  const of = messages === 0 ? "" : ` of ${count(messages)}`;
-  return `${sent}${of}, as left by compaction ${count(last + 1)}, with the messages since.`;
+    return `What compaction ${count(last + 1)} left of these ${plural(own, "message")} is not known: its archive did not record it.`;
+  const summary = summaries === 0 ? "" : "the summary and ";
+  const sent = messages === 0 ? plural(own, "message") : `${count(own)} of ${plural(messages, "message")}`;
+  return `${call}: ${summary}${sent}, as left by compaction ${count(last + 1)}, with the messages since.`;
 }
