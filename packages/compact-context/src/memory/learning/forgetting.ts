@@ -98,7 +98,7 @@ const ORDERS: readonly (readonly [OrderKind, RegExp])[] = Object.entries({
     `no quiero que (?<object>.+?) (?:salga|aparezca|quede|esté guardad[oa])${END}`,
   ],
   take: [
-    `(?:delete|remove|erase|drop|wipe|scratch|purge|scrub|clear|strike|scrap|bin|trash|chuck|toss|discard|dump|ditch|nuke|get rid of|let go of|throw (?:away|out)|take out|cut out|lose)(?: out| away| off)?${END}`,
+    `(?:delete|remove|erase|drop|wipe|scratch(?! (?:that|what)${END})|purge|scrub|clear|strike|scrap|bin|trash|chuck|toss|discard|dump|ditch|nuke|get rid of|let go of|throw (?:away|out)|take out|cut out|lose)(?: out| away| off)?${END}`,
     `(?:take|throw|chuck|toss|wipe|clear|scrub|cut|cross|get|leave|keep) (?<object>.{1,80}?) (?:out|away|off)${END}(?! (?:the|to)${END})`,
     `${IF_YOU} (?:deleted?|removed?|erased?|dropped?)${END}`,
     `(?:can|could|may|would) (?<object>.{2,60}?) (?:please )?be ${GONE}${END}`,
