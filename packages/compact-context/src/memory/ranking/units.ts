@@ -103,6 +103,34 @@ const COURTESY: ReadonlySet<string> = new Set(
   ),
 );
 
+/**
+ * Words that shape a question in other languages than English: a memory need not hold them to answer it. None is a
+ * word of English with a topic, such as `die` or `comment`.
+ */
+const SHAPES_QUESTION = new RegExp(
+  `(?<![\\p{L}\\p{N}_])(?:${listed(`
+  wann wo wer wen wem wessen wie woher wohin warum wieso welche[mnrs]? welch ist sind wird wir uns unser(?:e[mnrs]?)?
+  ich mir mein(?:e[mnrs]?)? der das dem eine[mnrs]? ein für und im zum zur von
+  quand où qui quoi que? quel(?:le)?s? combien pourquoi est ce c sont on nous je il elle le la les l un
+  une du de d au aux en notre nos mon mes se s
+  cu[aá]ndo d[oó]nde qui[eé]n(?:es)? qu[eé] cu[aá]l(?:es)? c[oó]mo cu[aá]nt[oa]s? es son(?=\\s(?:el|l[oa]s)\\s) está
+  están el los las una del al nuestr[oa]s? mis? lo y
+  quando onde quem qual quais quant[oa]s? é são o os um uma da dos das na em noss[oa]s? meus? minhas? ao à às
+  когда где кто кому кого кем что чего чем какой какая какое какие какого какую каком каким сколько почему зачем как
+  куда откуда у нас мы нам я мне мой моя моё мои мою наш наша наше наши в во на с со к и ли это за по для от из будет
+`).join(
+    "|",
+  )})(?![\\p{L}\\p{N}_])|什么时候|为什么|什么|哪[里儿个些天]|谁|多[少久]|怎么样?|我们|星期几|几[点楼号]|[吗呢]|何(?:時|曜日|階|人)?|誰|(?:です|ます|でしょう)か`,
+  "gu",
+);
+
+/** What a question asks for, without the words that shape it. */
+function askedFor(query: string): string {
+  return query
+    .replace(/^[\s¿]*\p{Lu}(?!\p{Lu})/u, (first) => first.toLowerCase())
+    .replace(SHAPES_QUESTION, " ");
+}
+
 // ---- units and their terms
 
 /** A piece of text that can be recalled: a message, a section of a note, a line of a list. */
@@ -234,7 +262,7 @@ export function buildPostings(
     coverage(query, text) {
       const held = new Set(analyze(text));
       let [all, covered] = [0, 0];
-      for (const term of new Set(analyze(query))) {
+      for (const term of new Set(analyze(askedFor(query)))) {
         if (COURTESY.has(term)) continue;
         const known = postings.get(term);
         const rarity = worth(term) * Math.max(LEAST_RARITY, rarityOf(units.length, known?.units.length ?? 0));
