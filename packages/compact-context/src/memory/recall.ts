@@ -46,7 +46,7 @@ export interface RecallRequest {
   readonly user?: string;
   /** Best candidates considered. Default: 12. */
   readonly maxCandidates?: number;
-  /** Maximum items in the text. Default: 5. */
+  /** Maximum sections of files that the text has items from. Default: 5. */
   readonly maxInjected?: number;
   /** Characters of the text, including tags. Default: 3,500. */
   readonly maxChars?: number;

@@ -25,14 +25,19 @@ export const FROM_NOW_ON: string = any(
   "с этого (?:дня|момента)|отныне|впредь",
 );
 
-/** Asks to keep something in mind. */
+/** Asks to keep something in mind, of one person or several, informally or formally. */
 export const KEEP_IN_MIND: string = any(
-  "remember|note|keep in mind|don['’]?t forget|for (?:the )?(?:future|record)(?: reference)?|fyi",
-  "merke? (?:dir|euch)|denk daran",
-  "souviens-toi|retiens|n['’]oublie pas",
-  "recuerda|ten en cuenta|no olvides",
-  "lembr[ea](?:-se)?|não esqueça",
-  "запомни|учти|не забудь",
+  "remember|note(?: (?:bien|to self))?|memori[sz]e|(?:keep|bear) in mind|(?:don['’]?t|do not) forget",
+  "(?:make|take) (?:a )?note(?= that|[:,])|for (?:the )?(?:future|record)(?: reference)?|fyi|just so you know",
+  "merk(?:e? dir|t euch|en sie sich)|denk(?:e|t|en sie)? daran|(?:vergiss|vergesst|vergessen sie) nicht",
+  "(?:notier|behalt)(?:e?(?: dir)?|e?t(?: euch)?|en sie(?: sich)?)(?=(?: bitte)?,? dass|:)",
+  "(?:souviens-toi|souvenez-vous|rappelle-toi|rappelez-vous)(?! (?:de(?! que)|d['’]))|reti(?:ens|enne)|retenez",
+  "n['’]oublie[sz]? pas|(?:notez(?: bien)?|mémorise[sz]?|sache[sz]?)(?= que|:)|garde[sz]? (?:en tête|à l['’]esprit)",
+  "recuerd[ae]n?|recuérd[ae]n?me(?= que)|acuérd(?:ate|ese|ense)|(?:ten|tengan?) (?:en cuenta|presente)",
+  "no (?:[st]e )?olvide[ns]?|(?:anot|apunt)(?:a|e|en|ad)(?= que|:)",
+  "(?:lembr|record)(?:a|e|em)(?:-[st]e)?|não (?:[st]e )?esque[çc]a[ms]?|te(?:m|nham?) em (?:conta|mente)",
+  "(?:anot|guard)(?:a|e|em)(?: aí)?(?= que|:)",
+  "(?:запомни|учти|учитывай|помни|не забудь|не забывай)(?:те)?|име(?:й|йте) в виду|запиши(?:те)?(?=,? что|:)",
   "ricorda(?:ti)?",
 );
 
@@ -41,15 +46,16 @@ export const KEEP_IN_MIND: string = any(
 /** A request to remember, at the beginning of a sentence. */
 export const REMEMBER: RegExp = new RegExp(
   `^(?:please\\s+|and\\s+|also[, ]+|bitte\\s+|por favor,?\\s+|пожалуйста,?\\s+|请)*${any(
-    `${KEEP_IN_MIND}(?![\\p{L}])(?:[, ]+bitte|\\s+de(?![\\p{L}]))?`,
-    "记住|記住|别忘了|覚えておいて(?:ください)?|覚えて(?:ください)?",
+    `${KEEP_IN_MIND}(?![\\p{L}]|-\\p{L})(?:[, ]+bitte|\\s+de(?![\\p{L}]))?`,
+    "(?:记住|記住|记下|记得|(?:别|不要)忘(?:了|记))",
+    "(?:覚えて|メモして|忘れないで)(?:おいて)?(?:ください|下さい|ね)*",
   )}(?:[\\s,:;：，、]+(?:that|this|dass|que|what|что)(?![\\p{L}]))?[\\s,:;：，、]*`,
   "iu",
 );
 
 /** The same after a statement, or as a separate sentence about the one before. */
 export const REMEMBER_THAT: RegExp =
-  /(?:^|[,;，、]\s*)(?:(?:please )?(?:remember|note|keep) (?:that|this|it)(?: in mind)?|merk (?:dir )?(?:das|es)(?: bitte)?|merk dir das|retiens(?:-le| ça| cela)|recuérdalo|recuerda eso|lembre-se disso|запомни это|请?记住(?:这个|这点)?|覚えて(?:おいて)?(?:ください)?)[.!。！]*$/iu;
+  /(?:^|[,;，、]\s*)(?:(?:please )?(?:remember|note|keep) (?:that|this|it)(?: in mind)?|merk (?:dir )?(?:das|es)(?: bitte)?|merk dir das|merken sie sich das(?: bitte)?|retiens(?:-le| ça| cela)|recuérdalo|recuerda eso|lembr(?:e-se|a-te) disso|запомни это|请?记住(?:这个|这点)?|覚えて(?:おいて)?(?:ください)?)[.!。！]*$|(?:(?:という)?ことを|(?<=[だたるいんす])(?:と|って))(?:覚えて|メモして|忘れないで)(?:おいて)?(?:ください|下さい|ね)*[.!。！]*$/iu;
 
 /** Something applies from now on, or every time. */
 export const LASTING: RegExp = rule(
@@ -288,12 +294,15 @@ export const NOT_TO_KEEP: RegExp = rule(
   word(
     "(?:don['’]?t|do not|never) (?:remember|memori[sz]e)",
     "(?:don['’]?t|do not) (?:save|store|note|keep|record|learn|write) (?:this|that|it|what|any of this|down)",
+    "never (?:write|note) (?:(?:this|that|it) down|down that (?:i|we|my|our))",
     "off the record|not for (?:your|the) memory|(?:just|only|strictly) between us",
     "(?:keep|leave) (?:this|that|it) out of (?:your |the )?memory",
-    "(?:just|only) for this (?:conversation|chat|session)|merke? (?:dir|euch) (?:das |dies |es )?(?:bitte )?nicht",
-    "nicht (?:merken|speichern)|unter uns|ne (?:retiens|mémorise|note|enregistre) pas|entre nous",
-    "no (?:recuerdes|guardes|memorices|anotes)|entre nosotros|não (?:guarde|memorize|lembre|anote|grave)",
-    "entre nós|не (?:запоминай|сохраняй|записывай)|между нами",
+    "(?:just|only) for this (?:conversation|chat|session)|merk(?:e? dir|t euch|en sie sich) (?:das |dies |es )?(?:bitte )?nicht",
+    "nicht (?:merken|speichern)|unter uns|entre nous",
+    "ne (?:(?:te |vous )?souv(?:iens|enez)|reti?en(?:s|ez)|mémorise[sz]?|note[sz]?) pas|n['’]enregistre[sz]? pas",
+    "no (?:[st]e )?(?:recuerd|guard|memoric|anot|acuerd)e[ns]?|entre nosotros",
+    "não (?:[st]e )?(?:guard|memoriz|lembr|anot|grav)e[ms]?|entre nós",
+    "не (?:запоминай|сохраняй|записывай)(?:те)?|между нами",
   ),
   "(?:不要|别|不用)(?:记|保存|记住)|覚えないで|記憶しないで|保存しないで|ここだけの話",
 );

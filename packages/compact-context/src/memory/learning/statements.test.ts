@@ -45,6 +45,38 @@ describe("plain facts", () => {
   });
 });
 
+describe("what people ask to remember, or not", () => {
+  it.each([
+    ["Note to self: the ferry leaves from pier 4.", "The ferry leaves from pier 4."],
+    ["Make a note that Wanda orders the paint.", "Wanda orders the paint."],
+    ["Merken Sie sich bitte, dass die Fähre um acht ablegt.", "Die Fähre um acht ablegt."],
+    ["Vergiss nicht, dass Wanda die Farbe bestellt.", "Wanda die Farbe bestellt."],
+    ["Souvenez-vous que Wanda commande la peinture.", "Wanda commande la peinture."],
+    ["Note bien que le bac part du quai 4.", "Le bac part du quai 4."],
+    ["Acuérdese de que Wanda encarga la pintura.", "Wanda encarga la pintura."],
+    ["Apunta que el barco sale del muelle 4.", "El barco sale del muelle 4."],
+    ["Lembra-te de que a Wanda encomenda a tinta.", "A Wanda encomenda a tinta."],
+    ["Não se esqueça de que o barco sai do cais 4.", "O barco sai do cais 4."],
+    ["Имейте в виду, что Ванда заказывает краску.", "Ванда заказывает краску."],
+    ["请记下万达负责订油漆。", "万达负责订油漆。"],
+    ["メモしておいてください：船は4番乗り場から出ます。", "船は4番乗り場から出ます。"],
+    ["塗料の注文はワンダだと覚えておいて。", "塗料の注文はワンダだと覚えておいて。"],
+  ])("MEM-15 %s", (text, kept) => {
+    expect(learned(text)).toEqual([kept]);
+  });
+
+  it.each([
+    "Ne retenez pas que j'habite à Morlaix.",
+    "No recuerde que vivo en Lugo.",
+    "Não te lembres de que moro em Braga.",
+    "Не запоминайте, что я живу в Пскове.",
+    "Never write down that I live in Selby.",
+    "Merken Sie sich das bitte nicht: Ich wohne in Hameln.",
+  ])("MEM-15 learns nothing from %s", (text) => {
+    expect(learned(text)).toEqual([]);
+  });
+});
+
 describe("what is told in passing", () => {
   it.each([
     ["Plan a hike. My knee is bad - which trail is flat?", "My knee is bad"],

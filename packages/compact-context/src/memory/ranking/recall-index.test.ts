@@ -37,6 +37,21 @@ it("MEM-3 a query without a word in common finds nothing", () => {
   expect(index.search("")).toEqual([]);
 });
 
+it.each([
+  ["Quand est-ce qu'on arrose ?", "On arrose le mardi."],
+  ["Quel jour est-ce qu’on arrose ?", "On arrose le mardi."],
+  ["Wann und wo wird gegossen?", "Es wird dienstags im Hof gegossen."],
+  ["¿Cuándo y por qué regamos?", "Regamos los martes."],
+  ["Quando é que regamos?", "Regamos às terças."],
+  ["Во сколько у нас полив?", "Полив в шесть."],
+  ["我们什么时候浇水？", "浇水在星期二。"],
+  ["水やりは何曜日ですか？", "水やりは火曜日。"],
+])("MEM-3 words that shape a question do not count against its answer: %s", (query, answer) => {
+  const { coverage } = createRecallIndex(notes(...Array.from({ length: 8 }, () => answer)));
+  expect(coverage(query, answer)).toBeGreaterThanOrEqual(0.12);
+  expect(coverage(query, "Purple elephants.")).toBe(0);
+});
+
 const dialogue: RecallCandidate[] = [
   ["Ana", "Where shall we eat tonight?"],
   ["Ben", "Which colour did you choose for the bathroom tiles?"],
