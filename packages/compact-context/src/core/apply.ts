@@ -1,5 +1,4 @@
 import { abortable, abortError, CompactError, type Pause, type Steps } from "../errors.ts";
-import { afterCompaction } from "./calibration.ts";
 import { applyEdit, type Edit, losesText } from "./edit.ts";
 import { editContext } from "./fit.ts";
 import { type LiveSummary, type Message, nextSummaryVersion, readBack, summaryOf } from "./message.ts";
@@ -13,6 +12,7 @@ import {
   type SummaryAttempt,
 } from "./ports.ts";
 import type { CompactionRequest } from "./request.ts";
+import { afterCompaction } from "./request.ts";
 import {
   assemble,
   fingerprintOf,

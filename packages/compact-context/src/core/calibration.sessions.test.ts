@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createTokenCounter } from "../tokens/token-counter.ts";
 import { contextTokens, normalizeUsage } from "../tokens/usage.ts";
-import { afterCompaction, calibrated, emptyCalibration, observeUsage } from "./calibration.ts";
 import type { MediaPart, Message, Part, TextPart } from "./message.ts";
+import { afterCompaction, calibrated, emptyCalibration, observeUsage } from "./request.ts";
 
 const ROOT = new URL("../../../shared/transcripts/", import.meta.url).pathname;
 const present = existsSync(ROOT);

@@ -11,7 +11,7 @@ import {
   runningRatio,
   strictnessOf,
   type TooLong,
-} from "./calibration.ts";
+} from "./request.ts";
 
 const counterId = "cl100k_base*1.26";
 

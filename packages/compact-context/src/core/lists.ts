@@ -359,3 +359,34 @@ export class View {
     this.#lists.keep();
   }
 }
+
+// ---- the check of a list before it is read
+
+type MalformationKind =
+  | "orphan result"
+  | "unanswered call"
+  | "duplicate result"
+  | "duplicate call"
+  | "duplicate id"
+  | "unknown role";
+
+export interface Malformation {
+  readonly kind: MalformationKind;
+  readonly index: number;
+  readonly explanation: string;
+}
+
+/** Checks the lists of sessions before they are read. */
+export interface ListCheck {
+  /** The list to read: repaired if requested, else the same list. */
+  prepare<T>(
+    sessionId: string,
+    list: readonly T[],
+    request: Pick<PreflightRequest, "format" | "repair">,
+  ): Promise<readonly T[]>;
+  /** Completes pending checks. */
+  lintWaiting(): Promise<void>;
+  /** Finds malformations that no provider accepts. */
+  findFaults(messages: readonly Message[]): Steps<readonly Malformation[]>;
+  forget(sessionId: string): void;
+}

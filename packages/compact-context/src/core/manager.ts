@@ -7,6 +7,7 @@ import {
   requireList,
   runInSteps,
 } from "../errors.ts";
+import type { ListCheck } from "./lists.ts";
 import { unsentResults } from "./plan.ts";
 import type { TriggerDecision, TriggerReason } from "./policy.ts";
 import { FALLBACK, type Fence } from "./ports.ts";
@@ -27,7 +28,6 @@ import {
   unchangedReport,
 } from "./report.ts";
 import {
-  type ListCheck,
   type ManualRequest,
   type PreflightRequest,
   requireRequest,

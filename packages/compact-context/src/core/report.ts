@@ -1,5 +1,6 @@
 import { hasCode } from "../errors.ts";
 import type { Outcome, SummarizerFailure } from "./apply.ts";
+import type { Malformation } from "./lists.ts";
 import { type Format, type Message, markSummaries } from "./message.ts";
 import type { AskFate, CompactionPlan, PlannedMessage } from "./plan.ts";
 import {
@@ -10,7 +11,7 @@ import {
   type TriggerReason,
 } from "./policy.ts";
 import type { RequestCount, SummaryAttempt, SummaryCheck, TokenCount } from "./ports.ts";
-import type { CompactionRequest, Malformation } from "./request.ts";
+import type { CompactionRequest } from "./request.ts";
 
 // Output about a call: the report for the caller, and events, as data, for the recorder.
 

@@ -8,6 +8,7 @@ import {
   type Steps,
 } from "../errors.ts";
 import { applyPlan, type Outcome, stateAfter } from "./apply.ts";
+import type { Malformation } from "./lists.ts";
 import { archiveId, contentHash, type Message } from "./message.ts";
 import { type CompactionPlan, type PlannedMessage, planInSteps } from "./plan.ts";
 import { coldShare, isPinned } from "./policy.ts";
@@ -23,7 +24,7 @@ import {
   type TranscriptStore,
   type UndoneCompaction,
 } from "./report.ts";
-import type { CompactionRequest, Malformation, ManualRequest } from "./request.ts";
+import type { CompactionRequest, ManualRequest } from "./request.ts";
 import type { Session } from "./session.ts";
 import type { ReplacedState, SessionState } from "./view.ts";
 

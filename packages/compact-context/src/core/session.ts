@@ -1,15 +1,4 @@
 import { CompactError, runAtOnce } from "../errors.ts";
-import {
-  type Calibration,
-  calibrated,
-  calibratedBudget,
-  fadeRefusal,
-  leastTokens,
-  observeRefusal,
-  observeUsage,
-  refusedTarget,
-  strictnessOf,
-} from "./calibration.ts";
 import { type SessionContext, View } from "./lists.ts";
 import { callsOfTools, type Message, toolResults } from "./message.ts";
 import { RECALL_TOOL_NAMES } from "./plan.ts";
@@ -26,11 +15,20 @@ import {
 import type { LiveConversation, RequestCount, TokenCounter } from "./ports.ts";
 import type { CompactionReport, RequestedCompaction, SessionEvent } from "./report.ts";
 import {
+  type Calibration,
   type CompactionRequest,
+  calibrated,
+  calibratedBudget,
+  fadeRefusal,
+  leastTokens,
   type ManualRequest,
+  observeRefusal,
+  observeUsage,
   type PreflightRequest,
+  refusedTarget,
   requestBreakdown,
   type SessionSettings,
+  strictnessOf,
   totalOf,
 } from "./request.ts";
 import { groupUnits, isProjectInstructions } from "./units.ts";

@@ -1,5 +1,4 @@
 import { flatMapInSteps, type Steps } from "../errors.ts";
-import { afterCompaction, type Calibration, emptyCalibration } from "./calibration.ts";
 import { applyEdit, type Edit, type EditContext } from "./edit.ts";
 import {
   carriesCompaction,
@@ -17,6 +16,7 @@ import {
 } from "./message.ts";
 import { isPinned, type Policy } from "./policy.ts";
 import type { ListCodec, TokenCounter } from "./ports.ts";
+import { afterCompaction, type Calibration, emptyCalibration } from "./request.ts";
 import { isProjectInstructions } from "./units.ts";
 
 // The view is the list sent to the model: a projection of the raw list by the session's state. Hosts pass the

@@ -1,7 +1,7 @@
 import { codecFor, FORMATS } from "../codecs/formats.ts";
 import { copyWith, filled, type NativeObject, objectOf } from "../codecs/native.ts";
+import type { Malformation } from "../core/lists.ts";
 import { type Format, jsonText, type Message } from "../core/message.ts";
-import type { Malformation } from "../core/request.ts";
 import { isObject, runAtOnce, type Steps } from "../errors.ts";
 import { type Cell, type Entry, type Fault, isSystem, type ReadList } from "./entries.ts";
 import { callsWithoutId, orphans, refusedIds, repeatedIds, resultsWithoutId } from "./identities.ts";

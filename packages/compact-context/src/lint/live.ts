@@ -1,6 +1,6 @@
+import type { Malformation } from "../core/lists.ts";
 import { sameJson } from "../core/lists.ts";
 import type { Format, Message } from "../core/message.ts";
-import type { Malformation } from "../core/request.ts";
 import { createLruMap, isObject, later, type Pause, runInSteps, type Steps, startsWith } from "../errors.ts";
 import { imagesIn, marksIn } from "./anthropic-gemini.ts";
 import { type Entry, type ReadList, readEntries } from "./entries.ts";

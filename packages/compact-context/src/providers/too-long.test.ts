@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TooLong } from "../core/calibration.ts";
+import type { TooLong } from "../core/request.ts";
 import { tooLong } from "./too-long.ts";
 
 const answer = (message: string, status: number | undefined = 400): Error =>

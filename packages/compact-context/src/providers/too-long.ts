@@ -1,5 +1,5 @@
-import type { TooLong } from "../core/calibration.ts";
 import { jsonText } from "../core/message.ts";
+import type { TooLong } from "../core/request.ts";
 import { defined } from "../errors.ts";
 import { objectOf, textOf } from "./request.ts";
 
