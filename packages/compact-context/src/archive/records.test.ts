@@ -124,13 +124,14 @@ describe("the folder of a session that belongs to somebody", () => {
         fc.pre(![id, tenant, user].includes(""));
         const owner = { tenant: tenant ?? undefined, user: user ?? undefined };
         const key = sessionKey(id, owner);
-        if ([id, tenant ?? "", user ?? ""].every((part) => !/\p{Surrogate}/u.test(part)))
+        const isOwned = tenant !== null || user !== null;
+        if (isOwned && [id, tenant ?? "", user ?? ""].every((part) => !/\p{Surrogate}/u.test(part)))
           expect(sessionKey(ownedSession(id, owner))).toBe(key);
         expect(isKey(`${key}/transcript-pre-compact-001.jsonl`)).toBe(true);
         const whose = JSON.stringify([id, tenant, user]);
         expect(seen.get(key) ?? whose).toBe(whose);
         seen.set(key, whose);
-        expect(key.startsWith("~")).toBe(tenant !== null || user !== null);
+        expect(key.startsWith("~")).toBe(isOwned);
       }),
     );
   });

@@ -150,4 +150,8 @@ it("ARC-6 a misspelled owner never stands for all of a tenant, or for nobody", a
       code: "InvalidArgument",
       hint: "The parts are tenant, user.",
     });
+  expect(await errorOf(() => ownedSession("chat", { tenant: undefined }))).toMatchObject({
+    code: "InvalidArgument",
+    place: "owner",
+  });
 });

@@ -20,7 +20,7 @@ export interface SessionOwner {
 /**
  * The id of an owner's session; accepted wherever a session id is expected. Its parts are escaped, so an id
  * chosen by a user cannot refer to another owner's session. Throws `InvalidArgument` for parts that are empty
- * or not strings.
+ * or not strings, and for an owner without parts.
  */
 export function ownedSession(sessionId: string, owner: SessionOwner): string {
   requireOwner(owner);
@@ -30,13 +30,18 @@ export function ownedSession(sessionId: string, owner: SessionOwner): string {
     ...(user === undefined ? [] : ["~u", escaped(user, "user")]),
     escaped(sessionId, "session"),
   ];
-  return parts.length === 1 ? sessionId : parts.join("/");
+  return parts.join("/");
 }
 
-/** A misspelled part would name everything of the other one. */
+/** A misspelled part would name everything of the other one, and an owner without parts what nobody owns. */
 function requireOwner(owner: SessionOwner): void {
   const parts = { tenant: "unchecked", user: "unchecked" } as const;
   requireFields(owner, parts, "owner", "Pass { tenant, user }, or one of them.");
+  if (owner.tenant !== undefined || owner.user !== undefined) return;
+  throw new CompactError("InvalidArgument", "neither a tenant nor a user is named", {
+    place: "owner",
+    hint: "Pass { tenant }, { user } or both.",
+  });
 }
 
 function escaped(id: string, kind: "session" | "tenant" | "user"): string {
@@ -74,11 +79,7 @@ export function ownerFolder(owner: SessionOwner): string {
   requireOwner(owner);
   const { tenant, user } = owner;
   const ofTenant = tenant === undefined ? "" : `~t/${safeName(tenant, "tenant")}/`;
-  const folder = user === undefined ? ofTenant : `${ofTenant}~u/${safeName(user, "user")}/`;
-  if (folder !== "") return folder;
-  throw new CompactError("InvalidArgument", "neither a tenant nor a user is named", {
-    hint: "Pass { tenant }, { user } or both.",
-  });
+  return user === undefined ? ofTenant : `${ofTenant}~u/${safeName(user, "user")}/`;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { characterStart } from "../errors.ts";
 import type { PlacedSegment } from "./build.ts";
 import type { Segment } from "./segment.ts";
-import { isSeam, type Query, wordTerm } from "./words.ts";
+import { isSeam, LONGEST_WORD, type Query, wordTerm } from "./words.ts";
 
 /** A message of a segment with its score; higher is better. */
 export interface Ranked {
@@ -214,10 +214,12 @@ function phrasePlaces(lower: string, { phrases }: Query): Place[] {
 }
 
 /** Where the words stand alone, as they were found; a word that stands for longer ones, where those begin. */
-function wordPlaces(text: string, lower: string, terms: readonly WeighedTerm[]): Place[] {
+function wordPlaces(written: string, lower: string, terms: readonly WeighedTerm[]): Place[] {
+  // A few capitals are longer in lower case.
+  const text = written.length === lower.length ? written : lower;
   return terms.flatMap(({ term, word, weight }) => {
     const places: Place[] = [];
-    const isBeginning = term !== wordTerm(word);
+    const isBeginning = term !== wordTerm(word) || word.length === LONGEST_WORD;
     for (let at = lower.indexOf(word); at >= 0; at = lower.indexOf(word, at + word.length)) {
       const end = at + word.length;
       const ends = isSeam(text, end) || (lower[end] === "s" && isSeam(text, end + 1));

@@ -18,7 +18,7 @@ const SEAM = new RegExp(
   "su",
 );
 /** Longer words are truncated to this length. */
-const LONGEST = 64;
+export const LONGEST_WORD = 64;
 /** Of longer unbroken runs (encoded data) only the beginning is read. */
 const LONGEST_RUN = 2000;
 
@@ -49,11 +49,11 @@ function addRun(run: string, words: string[]): void {
     words.push(plain(run.toLowerCase()));
     return;
   }
-  const whole = run.toLowerCase().slice(0, LONGEST);
+  const whole = run.toLowerCase().slice(0, LONGEST_WORD);
   const added = new Set([whole]);
   const slash = Math.max(run.lastIndexOf("/"), run.lastIndexOf("\\"));
   // A file is searched by its name more often than by its path.
-  if (slash >= 0) added.add(run.slice(slash + 1, slash + 1 + LONGEST).toLowerCase());
+  if (slash >= 0) added.add(run.slice(slash + 1, slash + 1 + LONGEST_WORD).toLowerCase());
   for (const part of run.split(SEPARATORS)) {
     if (part === "") continue;
     added.add(plain(part.toLowerCase()));
@@ -77,7 +77,7 @@ function addSpaced(text: string, words: string[]): void {
   for (const part of text.split(SEPARATORS)) {
     if (part === "") continue;
     if (ASCII.test(part)) addRun(part, words);
-    else words.push(part.toLowerCase().slice(0, LONGEST));
+    else words.push(part.toLowerCase().slice(0, LONGEST_WORD));
   }
 }
 
@@ -94,10 +94,10 @@ const PLURAL = /^[a-z]{3,}s$/;
 const NO_PLURAL = /(?:ss|us|is)$/;
 
 function plain(word: string): string {
-  if (!PLURAL.test(word) || NO_PLURAL.test(word)) return word.slice(0, LONGEST);
+  if (!PLURAL.test(word) || NO_PLURAL.test(word)) return word.slice(0, LONGEST_WORD);
   return (word.endsWith("ies") && word.length > 4 ? `${word.slice(0, -3)}y` : word.slice(0, -1)).slice(
     0,
-    LONGEST,
+    LONGEST_WORD,
   );
 }
 

@@ -3,8 +3,8 @@ import { oneLine } from "../../summarizers/extractive/text.ts";
 import { any, THAT } from "./language.ts";
 import { isValue, topicTerms } from "./terms.ts";
 
-// Orders and wishes to forget something, in nine languages, found clause by clause. The words that name their
-// object come after them, before them, or in an earlier sentence.
+// Orders and wishes to forget something, in nine languages, found clause by clause. The words that name their object
+// come after them, before them, or in an earlier sentence.
 
 const END = "(?![\\p{L}])";
 
@@ -13,12 +13,12 @@ const LEAD: RegExp = new RegExp(
   `^(?:[\\s,.!:;–—-]|${any(
     `(?:please|pls|plz|kindly|hey|hi|ok(?:ay)?|oh|um|so|hm+|btw|by the way|sorry|actually|well|and|but|also|now|then|thanks|thx|just|lol|maybe|\\p{L}{3,}ly)${END}`,
     `(?:(?:can|could|would|will) (?:you|u)|(?:you|u) (?:can|may|should|could)|(?:i(?:['’]d like| would like| want| need) you to)|(?:can|could|shall|may) we|let['’]?s|i want to have|feel free to|go ahead and)${END}`,
-    `(?:bitte|(?:kannst|könntest|würdest) du|(?:könn(?:t|tet|en|ten)|würde(?:t|n)) (?:ihr|sie)|du (?:kannst|sollst|darfst|könntest)|sie (?:können|sollen|dürfen|könnten)|ach|übrigens|also|und|mal|doch|wieder|einfach|ruhig|ich (?:möchte|will),? dass (?:du|ihr|sie))${END}`,
-    `(?:s['’]il (?:te|vous) plaît|stp|svp|tu peux|vous pouvez|(?:peux|pourrais)-tu|po(?:uv|urri)ez-vous|tu pourrais|vous pourriez|au fait|et|alors|bon|merci de|je (?:veux|voudrais) que (?:tu|vous))${END}`,
-    `(?:por favor|porfa|(?:ya )?pued[ae]n?s?|podr[ií]an?s?|oye|ah|y|bueno|quiero que|(?:você |vc )?(?:já )?(?:pode|poderia)|aliás|e|pf|favor|quero que (?:você )?)${END}`,
+    `(?:bitte|kannst du|könntest du|du (?:kannst|sollst|darfst|könntest)|ach|übrigens|also|und|mal|doch|wieder|einfach|ruhig|ich (?:möchte|will),? dass du)${END}`,
+    `(?:s['’]il te plaît|stp|tu peux|peux-tu|pourrais-tu|tu pourrais|au fait|et|alors|bon|merci de|je veux que tu)${END}`,
+    `(?:por favor|porfa|(?:ya )?puedes|podrías|oye|ah|y|bueno|quiero que|(?:você |vc )?(?:já )?(?:pode|poderia)|aliás|e|pf|favor|quero que (?:você )?)${END}`,
     `(?:пожалуйста|(?:ты )?(?:можешь|мог(?:ла)? бы)|кстати|и|а|слушай|ну|лучше|давай)${END}`,
     `(?:per favore|puoi|potresti)${END}`,
-    "merci d['’]|请[你您]?|麻烦[你您]?|[你您]?(?:可以|能不能|能)|对了|那个|あの|すみません(?:が)?",
+    "请你?|麻烦你?|你?可以|对了|那个|あの|すみません(?:が)?",
   )})+`,
   "iu",
 );
@@ -71,25 +71,25 @@ const ORDERS: readonly (readonly [OrderKind, RegExp])[] = Object.entries({
     `i (?:really )?(?:(?:shouldn['’]?t|should not|should never|never should)(?: have|['’]ve)|(?:regret|wish i (?:hadn['’]t|had not|had never|never)))(?: ever)? (?:told|tell|telling|shared?|sharing|said|saying|mention(?:ed|ing)?)(?: you)?${END}`,
     `(?:vergiss|vergesst|vergessen sie)${END}(?! (?:bitte |mir |ja )*nicht${END})`,
     `(?:l['’]|les? |la )?oublie[rsz]?(?:-(?:le|la|les|moi))?${END}(?! pas${END})`,
-    `(?:olvida(?:te|[dr])?|olvída(?:te|l[oa]s?)|olvíde(?:n?se|l[oa]s?)|olvidarl[oa]s?|olvide[ns]?)(?: de| a(?= (?:mis?|nuestr[oa]s?) ))?${END}`,
+    `(?:olvida(?:te|r)?|olvída(?:te|l[oa]s?)|olvidarl[oa]s?|olvides?)(?: de| a(?= (?:mis?|nuestr[oa]s?) ))?${END}`,
     `(?:esqueça|esquece|esquecer|esqueçam)(?:-[oa]s?)?(?: de)?${END}`,
     `(?:забудь(?:те)?|забыть)${END}`,
     `(?:dimentica|scorda(?:ti)?)(?: di)?${END}`,
-    "忘(?:[记掉](?!.*了吗)|了(?!.*吗))",
+    "忘(?:[记掉](?![^，,。]*了吗)|了(?![^，,。]*吗))",
     `(?:scratch|strike) (?:that|what i (?:just )?said)(?= (?:about|regarding|on(?! (?:\\p{Lu}\\p{Ll}+day|\\d|yesterday|last))) [^,;:.]+(?:, please)?[.!]*$)`,
     "忘れて(?:ください|くれ|ほしい)?(?=[。.!！]*$)",
-    `(?:ich (?:will|möchte) nicht(?: mehr)?,? dass (?:du|ihr|sie)|(?:du |sie )?(?:musst|müssen|brauchst|brauchen|sollst|sollen)(?: du| sie)?(?=.* nicht )) (?:dir |sich )?(?<object>.*?)(?:^| )?(?:nicht(?: mehr| länger)?)?(?: zu)? ?(?:merken|wissen|behalten|speichern|erinnern|erwähnen|weißt|behältst|merkst|speicherst|erwähnst|kennst|(?:gespeichert|gemerkt) hast)${END}`,
-    `merk(?:e? dir|t euch|en sie sich) (?:(?<object>.+?) )?nicht (?:mehr|länger)${END}`,
-    `(?:je ne veux (?:pas|plus) que (?:tu|vous)|(?:tu n['’]as|vous n['’]avez) (?:pas|plus) besoin de|(?:il n['’]est )?(?:pas|plus) besoin de|arrête[rz]? de|ne) (?:[tv]ous |te |t['’])?(?:souv(?:iennes?|en(?:ir|i?ez))|rappel(?:les?|er|i?ez)|reti(?:ens|ennes)|reten(?:ir|i?ez)|mémoris(?:es?|i?ez)|sach(?:es|iez)|savoir|connaiss(?:es|iez)|gard(?:es|i?ez)|garder)(?: (?:pas|plus))?(?: de)?${END}`,
-    `(?:no quiero que|(?:ya )?no (?:necesitas?|hace falta que|tienes? (?:por qué|que))|deje? de|no) (?:(?:me|[st]e|l[oa]s?) )?(?:(?:recuerd|guard|conserv|acuerd|memoric)e[ns]?|recordar|sepa[ns]?|saber)(?: de)?${END}`,
+    `(?:ich (?:will|möchte) nicht(?: mehr)?,? dass du|(?:du )?(?:musst|brauchst|sollst)(?: du)?(?=[^,;]* nicht )) (?:dir )?(?<object>.*?)(?:^| )?(?:nicht(?: mehr| länger)?)?(?: zu)? ?(?:merken|wissen|behalten|speichern|erinnern|erwähnen|weißt|behältst|merkst|speicherst|erwähnst|kennst|(?:gespeichert|gemerkt) hast)${END}`,
+    `merke? dir (?:(?<object>.+?) )?nicht (?:mehr|länger)${END}`,
+    `(?:je ne veux (?:pas|plus) que tu|tu n['’]as (?:pas|plus) besoin de|(?:il n['’]est )?(?:pas|plus) besoin de|arrête de|ne) (?:te |t['’])?(?:souviennes?|souvenir|rappelles?|rappeler|reti(?:ens|ennes)|retenir|mémorises?|saches|savoir|connaisses|gardes|garder)(?: (?:pas|plus))?(?: de)?${END}`,
+    `(?:no quiero que|(?:ya )?no (?:necesitas|hace falta que|tienes (?:por qué|que))|deja de|no) (?:(?:me|te|l[oa]s?) )?(?:recuerdes|recordar|guardes|sepas|saber|conserves|acuerdes|memorices)(?: de)?${END}`,
     `(?:no quiero que|ya no (?:necesitas|tienes (?:por qué|que))|deja de) (?:guardes|guardar|menciones|mencionar|tengas)${END}`,
-    `(?:não quero (?:mais )?que(?: você| vc| tu)?|(?:você |vc )?(?:já )?não precisa(?:s)?(?: mais)?|(?:pare|para|deixe|deixa) de|não) (?:[st]e )?(?:(?:guard|lembr|mencion|memoriz)(?:e[ms]?|ar)|saiba[ms]?|saber)(?: mais)?(?: de)?${END}`,
-    `(?:(?:я )?(?:больше )?не хочу,? чтобы [тв]ы|(?:тебе |вам )?(?:больше )?не (?:нужно|надо)|перестань(?:те)?|хватит|(?:больше )?не)(?: больше)? (?:помни(?:те|ть|л[аи]?)?|запомина(?:й|йте|ть|л[аи]?)|храни(?:те|ть|л[аи]?)?|зна(?:ть|л[аи]?)|упомина(?:й|йте|ть|л[аи]?))${END}`,
+    `(?:não quero (?:mais )?que(?: você| vc| tu)?|(?:você |vc )?(?:já )?não precisa(?:s)?(?: mais)?|(?:pare|para|deixe|deixa) de|não) (?:se )?(?:guarde|guardar|lembre|lembrar|saiba|saber|mencione|mencionar|memorize)(?: mais)?(?: de)?${END}`,
+    `(?:(?:я )?(?:больше )?не хочу,? чтобы ты|(?:тебе )?(?:больше )?не (?:нужно|надо)|перестань|хватит|(?:больше )?не)(?: больше)? (?:помн(?:и|ить|ила?)|запомина(?:й|ть|ла?)|храни(?:ть|ла?)?|зна(?:ть|ла?)|упомина(?:й|ть|ла?))${END}`,
     "(?:你?不(?:要|用|必|需要)|别|我?不(?:想|希望)(?:让)?你)(?:再|继续)?(?:记(?:住|着|得)?|保存|提(?:起|到)?|知道)(?!录)",
   ],
   keep: [
     `${NOT_YOU} (?:ever |even )?(?:${HOLD}|${SPEAK})${END}`,
-    `${NOT} (?:ever |even )?(?:(?:${HOLD}|${SPEAK})${END}${AGAIN}|(?:keep|store|save|retain)(?= my ))`,
+    `${NOT} (?:ever |even )?(?:${HOLD}|${SPEAK})${END}${AGAIN}`,
     `i (?:really |just )?(?:don['’]?t|do not|no longer|never) want to (?:ever )?hear (?:of|about)${END}${AGAIN}`,
     `i (?:really |just )?(?:don['’]?t|do not|no longer) want (?!you${END})(?<object>.+?) (?:to (?:ever |still )?(?:come up|pop up|appear|be ${STORED})|(?:being )?${STORED})${END}`,
     `(?<object>.+?) (?:(?:should|must|need)(?:n['’]?t| not| never)|has no business)(?: to)?(?: be| being| have been)? ${STORED}${END}`,
@@ -98,19 +98,19 @@ const ORDERS: readonly (readonly [OrderKind, RegExp])[] = Object.entries({
     `no quiero que (?<object>.+?) (?:salga|aparezca|quede|esté guardad[oa])${END}`,
   ],
   take: [
-    `(?:delete|remove|erase|drop|wipe|scratch(?! (?:that|what)${END})|purge|scrub|clear|strike|scrap|bin|trash|chuck|toss|discard|dump|ditch|nuke|get rid of|let go of|throw (?:away|out)|take out|cut out|lose)(?: out| away| off)?${END}`,
+    `(?:delete|remove|erase|drop|wipe|purge|scrub|clear|strike|scrap|bin|trash|chuck|toss|discard|dump|ditch|nuke|get rid of|let go of|throw (?:away|out)|take out|cut out|lose)(?: out| away| off)?${END}`,
     `(?:take|throw|chuck|toss|wipe|clear|scrub|cut|cross|get|leave|keep) (?<object>.{1,80}?) (?:out|away|off)${END}(?! (?:the|to)${END})`,
     `${IF_YOU} (?:deleted?|removed?|erased?|dropped?)${END}`,
     `(?:can|could|may|would) (?<object>.{2,60}?) (?:please )?be ${GONE}${END}`,
     `let (?<object>.{1,60}?) go${END}`,
     `(?:i['’]?d like(?: to have)?|i would like(?: to have)?|i want|i need|(?:can|could|may) (?:i|we) (?:have|get)|have|get) (?<object>.{1,80}?) (?:to be )?${GONE}${END}`,
     `(?<object>.{2,80}?) (?:can|may|should|must|needs? to|has to|have to|ought to) (?:now |please )?(?:go|disappear|be ${GONE})${END}`,
-    `(?:lösch|entfern|streich|tilg)(?:e|t|en sie)?${END}|weg damit|raus damit`,
+    `(?:lösche?|entferne?|streiche?|tilge)${END}|weg damit|raus damit`,
     `(?:nimm|wirf|schmeiß) (?<object>.+?) (?:he)?(?:raus|weg)${END}`,
     `(?:l['’]|les? |la )?(?:supprime|efface|retire|enlève|vire|jette)[rsz]?(?:-(?:l[ea]s?|moi))?${END}`,
-    `(?:borr[ae]|elimin[ae]|quit[ae]|suprim[ea])[dnrs]?(?:l[oa]s?)?(?: a(?= (?:mis?|nuestr[oa]s?) ))?${END}|(?:bórra|elimína|quíta)l[oa]s?${END}`,
-    `(?:apaguem?|apaga|apagar|remov[ea][mr]?|tir[ea][mr]?|exclu(?:a|am|i)|deleta?|elimin[ea]m?)(?:-[oa]s?)?${END}`,
-    `(?:удали(?:ть|те)?|убери(?:те)?|сотри(?:те)?|стереть|вычеркни(?:те)?|выкинь(?:те)?)${END}`,
+    `(?:borr[ae]|elimin[ae]|quit[ae]|suprim[ea])[rs]?(?:l[oa]s?)?(?: a(?= (?:mis?|nuestr[oa]s?) ))?${END}|(?:bórra|elimína|quíta)l[oa]s?${END}`,
+    `(?:apague|apaga|apagar|remov[ea]r?|tir[ea]r?|exclu[ai]|deleta?|elimin[ea])(?:-[oa]s?)?${END}`,
+    `(?:удали(?:ть|те)?|убери(?:те)?|сотри(?:те)?|стереть|вычеркни|выкинь)${END}`,
     `(?:cancella|elimina|togli|rimuovi)${END}`,
     "(?:删除|删掉|清除|去掉|抹掉)",
   ],
@@ -138,17 +138,17 @@ const BEHIND: readonly (readonly [OrderKind, RegExp])[] = [
   ],
   [
     "forget",
-    /^(?<object>.+?)(?:のこと|って話)?(?:を|は|も|であることを|ということを|ことを)?(?:もう)?(?:忘れて|覚えて(?:い|おか)なくて(?:も)?(?:いい|大丈夫|結構)|覚えておく必要は?(?:ない|ありません))(?:おいて)?(?:(?:ください|下さい|くれ|ほしい|欲しい|です|よ|ね)+|(?:もらえ|いただけ|頂け|くれ)(?:る|ます|ません)か?)?[。.!！?？]*$/u,
+    /^(?<object>.+?)(?:のこと|って話)?(?:を|は|も|であることを|ということを|ことを)?(?:もう)?(?:忘れて|覚えて(?:い|おか)なくて(?:も)?(?:いい|大丈夫|結構)|覚えておく必要は?(?:ない|ありません))(?:おいて)?(?:ください|くれ|ほしい|です|よ)?[。.!！]*$/u,
   ],
   ["take", /^(?:把)?(?<object>.+?)(?:删除|删掉|清除|去掉|抹掉)(?:了?吧)?[。.!！]*$/u],
   [
     "take",
-    /^(?<object>.+?(?:のこと)?)(?:を|は|も)?(?:消去して|消して|削除して)(?:おいて)?(?:(?:ください|下さい|くれ|ほしい|欲しい|よ|ね)+|(?:もらえ|いただけ|頂け|くれ)(?:る|ます|ません)か?)?[。.!！?？]*$/u,
+    /^(?<object>.+?(?:のこと)?)(?:を|は|も)?(?:消去して|消して|削除して)(?:おいて)?(?:ください|くれ|ほしい)?[。.!！]*$/u,
   ],
 ];
 
 /** German negates an order behind its object: `Vergiss es nicht`. */
-const NEGATED = /^(?:[^,;:.!?–—]*\s)?(?:nicht|nie|niemals)(?=\s*[,;:.!?–—]|$| (?:aus|bitte|wieder)\b)/iu;
+const NEGATED = /(?<![\p{L}])(?<!oder )(?:nicht|nie|niemals)(?=\s*[,;:.!?–—]|$| aus(?![\p{L}]))/iu;
 
 /** An order or a wish in a sentence. */
 interface Order {
@@ -231,7 +231,7 @@ const MEMORY = new RegExp(
     `(?<![\\p{L}])(?:what|that|anything|everything|all)(?: that)? i(?:['’]ve| have)? (?:just )?(?:said|told(?: you)?|mentioned|shared)${END}(?! in (?:the|that|this|my|our) )`,
     `(?<![\\p{L}])i(?:['’]ve| have)? told you(?= (?:about )?(?:my|our)${END})`,
     "was (?:du|ich)(?: dir)?(?= .*(?:weißt|gesagt|erzählt))|ce que (?:je t['’]ai (?:dit|raconté)|tu sais)|lo que (?:te )?(?:dije|conté|he dicho|sabes|sepas)|o que (?:eu )?(?:te )?(?:falei|disse|contei)|o que (?:você|vc) (?:sabe|saiba|souber)",
-    "(?:то,? )?что (?:я|ты) (?:тебе )?(?:говорил[аи]?|сказал[аи]?|рассказал[аи]?|знаешь)|我(?:刚才)?(?:[跟和对]你)?(?:说|讲|告诉|提)(?:过|你)*的?|(?:从|在)?(?:[你您]的)?(?:记忆|笔记)(?:中|里)?|(?:記憶|メモ(?:リ)?)から|記憶",
+    "(?:то,? )?что (?:я|ты) (?:тебе )?(?:говорил[аи]?|сказал[аи]?|рассказал[аи]?|знаешь)|我(?:刚才)?(?:[跟和对]你)?(?:说|讲|告诉|提)(?:过|你)*的?|(?:从|在)?(?:你的)?(?:记忆|笔记)(?:中|里)?|(?:記憶|メモ(?:リ)?)から|記憶",
   ),
   "giu",
 );
@@ -300,7 +300,7 @@ const ALL = new RegExp(
 const AROUND =
   /^(?:[\s,:;，、]+|(?:please|(?:every|any) (?:single )?(?:trace|mention|bit) of|to do with|relat(?:ed|ing) to|re|i['’]m|bitte|s['’]il te plaît|por favor|пожалуйста|everything|anything|all|alles|tout|todo|tudo|nada|rien|всё|все|tutto|what|whatever|that|where|who|how|which|i|you|u|know|keep|have|told|said|mentioned|shared|about|of|regarding|concerning|on|del?|d[oau]|was|welche[rsnm]?|wo|où|dónde|onde|где|ich|dir|dass|über|von|ce que|ce qui|que|qu['’]|je|t['’]ai dit|j['’]ai dit|tu sais|sur|concerne|concernant|lo que|te|dije|conté|sabes|sobre|o que|eu|falei|disse|contei|sabe|о|об|про|что|я|ты|тебе|говорил[аи]?|сказал[аи]?|знаешь|di|che|su)(?![\p{L}])|关于|有关|所有|全部|一切)+/iu;
 const TAIL =
-  /(?:[\s,]+(?:(?:i|we) (?:go|belong) to|please|pls|plz|thanks|thank you|thx|any ?(?:more|longer|where)|ever|again|now|too|auch|aussi|también|também|тоже|out|away|as well|for good|completely|(?:erzählt|gesagt) habe|weißt|bitte|wieder|mal|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|(?:吧|了|(?:好|行|可以)?(?<!了)吗)(?=[\s.!?。！？]*$)|[\s.!?。！？]+)+$/iu;
+  /(?:[\s,]+(?:(?:i|we) (?:go|belong) to|please|pls|plz|thanks|thank you|thx|any ?(?:more|longer|where)|ever|again|now|too|auch|aussi|también|também|тоже|out|away|as well|for good|completely|(?:erzählt|gesagt) habe|weißt|bitte|wieder|mal|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|(?:吧|了)(?=[\s.!。！]*$)|[\s.!?。！？]+)+$/iu;
 /** Text after a request: a reason, a replacement or a further request. */
 const BESIDES =
   /(?:[,;]\s+(?!(?:that(?!\s\p{L}+['’]s\s)|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:everywhere|wherever|because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|\s(?:and|und|et|y|e|и)\s(?=(?:please|never|don['’]?t|do not|stop|forget|delete|nie|nicht|ne|no|não|nunca|больше|не|никогда|забудь|удали|сотри|remove|erase|lösch|efface|borra|apag\p{L}*)(?![\p{L}]))|(?<=^(?:it|that|this|them|her|him)) (?:and|then|or|so|but)\s|[，。]).*$/isu;

@@ -300,7 +300,7 @@ const GONE: readonly RegExp[] = [
   /(?:isn['’]t|is not|['’]s not) (\p{Lu}[\p{L}'’-]+) (?:who|that)(?![\p{L}])/gu,
   /^(?:(?:o|a|der|die|el|la|le) )?(\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?) (?:saiu|se fue|dejó|est parti\p{L}?|a quitté|ist (?:weg|gegangen|raus)|hat gekündigt|уволил(?:ся|ась)|уш(?:ёл|ла))(?![\p{L}])/giu,
   /(?<![\p{L}])(?:instead of|rather than|in place of|statt|anstelle von|nicht(?: mehr)?(?: auf| in)?|au lieu de|à la place de|(?<=,\s?)(?:et |y |e )?(?:pas|non|no|não)|en (?:lugar|vez) del?|ya no|(?:em vez|no lugar) d[eoa]s?|não (?:é|está|são)|вместо) ([^,;.(]+)/giu,
-  /(?:von|(?:passés?|passée|changé|migré|cambiamos|pasamos|migramos|mudamos|trocamos|mudei|me mudé|(?:me he|nos hemos) mudado) de|(?:ai|avons) déménagé de|(?:перешли|перенесли) со?|(?:я|мы) переехал\p{L}? из) (.+?) (?:auf|zu|à|vers|a|para|por|на|в) |(?:bin|sind) (?:\p{L}+ )?von ([^,.]{1,40}?) nach [^,.]{1,40}gezogen/giu,
+  /(?:von|(?:passés?|passée|changé|migré|cambiamos|pasamos|migramos|mudamos|trocamos) de|(?:перешли|перенесли) со?) (.+?) (?:auf|zu|à|vers|a|para|por|на) /giu,
   /(?:sustitu|reemplaz|substitu|relev|remplac)\p{L}* (?:a |o |à )?(\p{Lu}[\p{L}'’-]+)|von (\p{Lu}[\p{L}'’-]+) übernommen/gu,
   /(?:took|takes|taken|taking) over from ([^,;.]+?)(?= as(?![\p{L}])|[,;.]|$)/giu,
   /(?:(?:hemos |he )?(?:cambi(?:amos|ado|é)|sustitui(?:mos|do)|reemplaza(?:mos|do)|troc(?:amos|ado)|troquei|substitu(?:ímos|ído|í)) (?:el |la |los |las |o |a |os |as )?([^,;]+?) (?:por(?! (?:seguridad|raz|motivo|culpa|error|falta|precio|segurança|erro))|pel[oa]s?)|(?:remplacé|échangé|troqué) (?:le |la |les |l['’])?([^,;]+?) (?:par|contre|pour))(?![\p{L}])/giu,
@@ -308,7 +308,7 @@ const GONE: readonly RegExp[] = [
   /(?<!(?:von|vom|des|für|in|im|an|am|auf|bei|der)(?: de[nmr]| die)? )(?:den |die |das )?(\S+) (?:durch|gegen) [^,;]+? (?:ersetzt|(?:aus|ein)?getauscht)(?![\p{L}])(?<=(?:^|\s)(?:wir|ich|wurden?)\s.*)/giu,
   /(?:^|[,;:.] |(?:мы|я|уже|теперь|вчера|недавно|наконец) )(?:замени|поменя|смени)(?:л|ла|ли) ([^,;]+?) на(?![\p{L}])/giu,
   /(?:^|\s)(?:не ([^,;.]+?), а |от (\S+) отказались)/giu,
-  /不(?:再)?(?:是|用|使用|在)\s?([^，,。]+)|(?:从|(?:^|[，。：、\s]|我们?|咱们?|(?:^|[，。]|我们?的?)(?:团队|公司)|已经?|刚|最近|[天周月年])把)\s?(.+?)\s?(?:换|改|迁移|切换|替换)(?:到|成|为)|(?:^|[，。、])(?:我们?)?(?:现在|已经|刚|昨天|最近|[去今]年|上个?[月周])*从([^，。、]{1,20}?)搬到|代替\s?([\p{L}\p{N} ]+?)(?=做|[，,。]|$)/gu,
+  /不(?:再)?(?:是|用|使用|在)\s?([^，,。]+)|(?:从|(?:^|[，。：、\s]|我们?|咱们?|(?:^|[，。]|我们?的?)(?:团队|公司)|已经?|刚|最近|[天周月年])把)\s?(.+?)\s?(?:换|改|迁移|切换|替换)(?:到|成|为)|代替\s?([\p{L}\p{N} ]+?)(?=做|[，,。]|$)/gu,
   /(.+?)の代わりに|([\p{L}\p{N}.]+)\s?から\s?[\p{L}\p{N}.]+\s?に(?:切り替え|変更|移行|乗り換え)|([\p{L}\p{N}.]+)\s?を[^、。]+に(?:置き換え|切り替え|乗り換え|変え)/gu,
 ];
 

@@ -33,12 +33,24 @@ export function relationOf(newer: string, older: string): Relation {
   const [now, then] = [read(newer), read(older)];
   if (newer === older || isOfOthers(now, then)) return "apart";
   if (tellsSwapOf(newer, older)) return "likely";
-  if (isParallelOf(now, then) || namesOld(now, then) || reverses(now, then) || denies(now, then))
+  if ([isParallelOf, namesOld, reverses, denies, hasMovedFrom].some((replaces) => replaces(now, then)))
     return "replaces";
   if (same(now.content, then.content))
     return now.tellsChange && now.negated !== then.negated ? "replaces" : "apart";
   if (!isOfOneThing(now, then)) return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
   return now.tellsChange || tellsOldValue(now, then) ? "replaces" : "conflicts";
+}
+
+/** The speaker moved away from a place. */
+const MOVED =
+  /(?<![\p{L}])(?:(?:mudei(?:-me)?|(?:me )?mudé|(?:me he|nos hemos) mudado|(?:ai|avons) déménagé) d[eo] (.+?) (?:a|à|para)|(?:я|мы) переехал\p{L}? из (.+?) (?:на|в)|(?:bin|sind) (?:\p{L}+ )?von ([^,.]{1,40}?) nach [^,.]{1,40}gezogen)(?![\p{L}])|(?:^|[，。、])(?:我们?)?(?:现在|已经|刚|昨天|最近|[去今]年|上个?[月周])*从([^，。、]{1,20}?)搬到/iu;
+
+/** The older statement says that the speaker lives there. */
+function hasMovedFrom({ text }: Read, { key }: Read): boolean {
+  const [, ...from] = MOVED.exec(text) ?? [];
+  return (
+    key?.verb === "live" && key.subject.size === 0 && shareIn(topicTerms(from.join(" ")), key.value) === 1
+  );
 }
 
 const THING = "[\\p{L}\\d-]+(?: de \\p{L}+)?";

@@ -43,6 +43,9 @@ const CHAT =
 const SHORTEST = 9;
 /** `Remember to …` is a task. */
 const TO_DO = /^to (?!.*\b(?:each|every|always)\b)|^never ?mind/i;
+/** What somebody should do, after a request to remember it: `Merk dir, Milch zu kaufen`. */
+const INFINITIVE =
+  /(?:^|\s)(?:zu \p{Ll}+e?n|\p{Ll}+zu\p{Ll}{3,}n)[.!]*$|^(?:d['’])?(?!por)\p{Ll}{2,}(?:[aei]r|re|ть|ти|чь)(?![\p{L}])|^(?:明天|今天)?提醒/u;
 const SHORTEST_UNSPACED = 5;
 const LONGEST = 300;
 /** A message with more statements is a document: its rules belong to its task. */
@@ -98,7 +101,7 @@ function inMessage(message: Message, known: readonly string[]): DurableStatement
   const found = sentences.flatMap((sentence, index): Told[] => {
     const lead = REMEMBER.exec(sentence)?.[0] ?? "";
     const plain = sentence.slice(lead.length);
-    if (TO_DO.test(plain) || isBareRequest(sentence)) return [];
+    if (TO_DO.test(plain) || (lead !== "" && INFINITIVE.test(plain)) || isBareRequest(sentence)) return [];
     const isAsked = lead !== "" || REMEMBER_THAT.test(plain) || isBareRequest(sentences[index + 1] ?? "");
     const corrects = instead.has(sentence);
     const heard = { asked: isAsked || corrects, corrects, isStory };
@@ -362,7 +365,7 @@ const VALUE: RegExp = rule(
 );
 
 const UNSPACED_THING =
-  /^[^，,]{1,16}(?:是|在|为|叫|(?<!不要?|别|请|都)用(?!户)|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|保留|每[天周月年]).{1,40}$|から.{1,20}に(?:乗り換え|切り替え|移行|変更)(?:まし)?た[。.]?$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$|^(?:(?:先|今)[週月]|去年|昨日|最近|ついに)?[、,]?.{1,20}(?:に引っ越し|に転職し|に入社し|を辞め|をやめ|を卒業し)(?:まし)?た[。.]?$|^[^、。]{1,20}(?:に住んで|で働いて|に勤め(?:て)?|に通って|を愛用して)い(?:ます|る)[。.]?$|^(?:上个?月|上周|去年|昨天|最近|已经|刚){0,2}(?:搬到|搬去|换了|换成|辞了|买了).{1,20}$/u;
+  /^[^，,]{1,16}(?:是|在|为|叫|(?<!不要?|别|请|都)用(?!户)|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|保留|每[天周月年]).{1,40}$|から.{1,20}に(?:乗り換え|切り替え|移行|変更)(?:まし)?た[。.]?$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$|^(?:(?:先|今)[週月]|去年|昨日|最近|ついに)?[、,]?.{1,20}(?:に引っ越し|に転職し|に入社し|を辞め|をやめ|を卒業し)(?:まし)?た[。.]?$|^(?!.*(?:どこ|だれ|誰|たぶん|もし|夢|主人公))[^、。]{1,20}(?:に住んで|で働いて|に勤め(?:て)?|に通って|を愛用して)い(?:ます|る)[。.]?$|^(?:上个?月|上周|去年|昨天|最近|已经|刚){0,2}(?:搬到|搬去|换了|换成|辞了|买了).{1,20}$/u;
 
 // ---- which sentences are standing rules
 

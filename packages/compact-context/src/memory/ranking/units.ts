@@ -111,22 +111,38 @@ const GRAMMAR: ReadonlySet<string> = new Set(
   analyze(`
   der das dem des ein eine einen einem einer ist sind und oder aber ich wir du mir mich mein meine meinen meinem
   meiner unser unsere unseren unserem unserer welche welcher welches welchen welchem wo wer wen wem wie wann warum wieso
-  weshalb wohin woher womit wofür viel viele von vom zu zum zur im am auf für bei habe haben wird werden wurde wurden
+  weshalb wohin woher womit wofür viel viele von vom zu zum zur im am auf für bei wird werden wurde wurden
   nicht es sich noch denn eigentlich
   où est-ce que qu j n l quel quelle quels quelles qui quoi quand combien pourquoi le la les une des du de et ou
-  je tu il elle nous vous notre nos mon ma mes sont suis avons au aux en dans sur avec par ne pas déjà
+  je tu il elle nous vous notre nos mon ma mes sont suis au aux en dans sur avec par ne pas déjà
   qué cuál cuáles cuándo dónde quién quiénes cómo cuánto cuántos cuánta cuántas por el los las una unos unas es está
-  están mi mis nuestro nuestra nuestros nuestras yo del al con para se tengo tenemos
+  están mi mis nuestro nuestra nuestros nuestras yo del al con para se
   o as um uma da das na é são fica meu minha meus minhas nosso nossa nossos nossas qual quais onde quem
-  quanto quantos quantas porque por que tenho temos
+  quanto quantos quantas porque por que
   где когда кто кого кому что чем как какой какая какое какие каком какую каков сколько почему зачем куда откуда у в на с
   со по от для из о об и или но не я мы ты наш наша наше наши нашей нашего мой моя моё мои моей моего меня мне нас нам ли
-  это есть
+  это
 `),
 );
 /** The same where words are not spaced. */
 const UNSPACED_GRAMMAR =
-  /什么时候|什麼時候|为什么|為什麼|什么|什麼|哪[里儿裡天个位些]|怎么样?|怎樣|多[少久]|星期几|几[点楼号天]|[谁吗呢]|我们?的?|我們的?|咱们?的?|[是的在了]|何(?:時|曜日|階|人)?|いつ|どこ|だれ|誰|どう|なに|いくつ|どの|私|(?:です|ます|でしょう)か/gu;
+  /什么时候|什麼時候|为什么|為什麼|什么|什麼|哪[里儿裡天个位些]|怎么样?|怎樣|多[少久]|星期几|几[点楼号天]|[谁吗呢]|我们?的?|我們的?|咱们?的?|[是的在了]|何(?:時|曜日|階|人)?|いつ|どこ|だれ|誰|どう|なに|いくつ|どの|私(?=[はのがもに])|(?:です|ます|でしょう)か/gu;
+const A_WORD = /[\p{L}\p{M}]+/gu;
+const ALONE = /(?<![\p{L}\p{N}])\p{Script=Hiragana}(?![\p{L}\p{N}])/gu;
+
+/** The terms of a query without words of grammar; all of them if it has no others. A name has a capital: `the DAS`. */
+function askedFor(query: string): readonly string[] {
+  const start = /\p{L}/u.exec(query)?.index;
+  const asked = query
+    .replace(A_WORD, (word, at: number) => {
+      const written = at === start ? word.charAt(0).toLowerCase() + word.slice(1) : word;
+      return written === written.toLowerCase() && GRAMMAR.has(analyze(written)[0] ?? "") ? " " : word;
+    })
+    .replace(UNSPACED_GRAMMAR, " ")
+    .replace(ALONE, " ");
+  const terms = analyze(asked);
+  return terms.length > 0 ? terms : analyze(query);
+}
 
 // ---- units and their terms
 
@@ -259,8 +275,8 @@ export function buildPostings(
     coverage(query, text) {
       const held = new Set(analyze(text));
       let [all, covered] = [0, 0];
-      for (const term of new Set(analyze(query.replace(UNSPACED_GRAMMAR, " ")))) {
-        if (COURTESY.has(term) || GRAMMAR.has(term)) continue;
+      for (const term of new Set(askedFor(query))) {
+        if (COURTESY.has(term)) continue;
         const known = postings.get(term);
         const rarity = worth(term) * Math.max(LEAST_RARITY, rarityOf(units.length, known?.units.length ?? 0));
         all += rarity;
@@ -275,9 +291,10 @@ export function buildPostings(
 /** Rarity of a word that most units have: a small memory repeats itself across files. */
 const LEAST_RARITY = 0.5;
 
-/** In Japanese, words in hiragana alone are mostly grammar. */
+/** In Japanese, words in hiragana alone are mostly grammar; other characters count in the pairs that they are part of. */
 function worth(term: string): number {
-  return /^\p{Script=Hiragana}+$/u.test(term) ? 0.2 : 1;
+  if (/^\p{Script=Hiragana}+$/u.test(term)) return 0.2;
+  return /^[\p{Script=Han}\p{Script=Katakana}ー]$/u.test(term) ? 0.3 : 1;
 }
 
 const SHORTEST = 5;

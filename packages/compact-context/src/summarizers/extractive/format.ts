@@ -163,7 +163,8 @@ function spokenLines(piece: Told, before: Told | undefined, lines: string[]): st
   if (isItem) return [above, text];
   if (depthOf(last) < 0) return [`${above} ${text}`];
   // Words such as "Did: …" must not pass for a call.
-  const isPlain = readPieces(text, [piece]).every(({ kind }) => kind === "assistant");
+  const read = readPieces(text, [piece]);
+  const isPlain = read.length > 0 && read.every(({ kind }) => kind === "assistant");
   return [above, isPlain ? text : `${LABELS.assistant}${text}`];
 }
 

@@ -135,7 +135,11 @@ export function* readInSteps(messages: readonly Message[], context?: SummaryCont
   yield;
   // A host's reports on background work are sent as user messages.
   const notices = scene.messages.flatMap((message) =>
-    message.role === "user" ? messageText(message).split("<task-notification>").slice(1) : [],
+    message.role === "user"
+      ? messageText(message)
+          .split(/<(?:task-notification|system-reminder)>/)
+          .slice(1)
+      : [],
   );
   return {
     messages: scene.messages,

@@ -202,10 +202,12 @@ function openLines(step: Step): OpenError[] {
 /** The names that hosts give to background processes. */
 const STARTED =
   /(?:running in (?:the )?background with ID:?|backgrounded[^\n]{0,40} ID:?|session ID|agentId:|task_id:?|<task[-_]id>)\s{0,2}([\w-]{2,60})/i;
+const TASK_ID = /<task[-_]id>\s{0,2}([\w-]{2,60})/i;
 const RUNNING = /\bstill running$/;
 const LAUNCHED = /^Async agent launched\b|\brunning in (?:the )?background\b/i;
-const ENDED =
-  /<status>(?:completed|failed|killed|stopped|cancelled)<\/status>|Process exited with code|\b(?:exited|finished|completed) with (?:exit )?code\b/i;
+const STATUS = /<status>(\w+)<\/status>|\(status: (\w+)\)/i;
+const OVER = /^(?:completed|failed|killed|stopped|cancelled)$/i;
+const ENDED = /Process exited with code|\b(?:exited|finished|completed) with (?:exit )?code\b/i;
 
 const ROW_ID = / \(id (\S+)\)$/;
 
@@ -231,8 +233,8 @@ export function findRunning(
       running.set(id, `${nameOf(step)} (id ${id})`);
     }
   }
-  for (const notice of notices.filter((text) => ENDED.test(text)))
-    running.delete(STARTED.exec(notice)?.[1] ?? "");
+  for (const notice of running.size === 0 ? [] : notices.filter(tellsEnd))
+    running.delete(idIn(notice, running) ?? "");
   const last = steps.at(-1)?.message;
   const unanswered = steps.filter(({ message, result, stays, action: { kind } }) => {
     return result === undefined && !stays && message === last && (kind === "agent" || kind === "run");
@@ -240,8 +242,22 @@ export function findRunning(
   return [...running.values(), ...unanswered.map((step) => `${nameOf(step)}; ${NOT_RECORDED}`)];
 }
 
-function hasEnded({ call }: Step, head: string): boolean {
-  return ENDED.test(head) || /kill|stop|cancel/i.test(call.name);
+/** What a notice of the host is about, of what is known to run. */
+function idIn(notice: string, running: ReadonlyMap<string, string>): string | undefined {
+  const words = notice.slice(0, 4_000).split(/[^\w-]+/);
+  return TASK_ID.exec(notice)?.[1] ?? words.find((word) => running.has(word));
+}
+
+/** A status that the host tells decides alone: a program may print that one of its processes ended. */
+function tellsEnd(head: string): boolean {
+  const [, status, told = status] = STATUS.exec(head) ?? [];
+  return told === undefined ? ENDED.test(head) : OVER.test(told);
+}
+
+function hasEnded({ call, result }: Step, head: string): boolean {
+  const stopped =
+    /kill|stop|cancel/i.test(call.name) && result?.isError !== true && !/still running/i.test(head);
+  return stopped || tellsEnd(head);
 }
 
 /** True for a sub-agent in the background: its result says only that it began. */
