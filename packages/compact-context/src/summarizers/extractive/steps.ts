@@ -233,8 +233,7 @@ export function findRunning(
       running.set(id, `${nameOf(step)} (id ${id})`);
     }
   }
-  for (const notice of running.size === 0 ? [] : notices.filter(tellsEnd))
-    running.delete(idIn(notice, running) ?? "");
+  for (const id of endedIn(notices, running)) running.delete(id);
   const last = steps.at(-1)?.message;
   const unanswered = steps.filter(({ message, result, stays, action: { kind } }) => {
     return result === undefined && !stays && message === last && (kind === "agent" || kind === "run");
@@ -242,10 +241,12 @@ export function findRunning(
   return [...running.values(), ...unanswered.map((step) => `${nameOf(step)}; ${NOT_RECORDED}`)];
 }
 
-/** What a notice of the host is about, of what is known to run. */
-function idIn(notice: string, running: ReadonlyMap<string, string>): string | undefined {
-  const words = notice.slice(0, 4_000).split(/[^\w-]+/);
-  return TASK_ID.exec(notice)?.[1] ?? words.find((word) => running.has(word));
+/** What notices of the host tell to have ended, of what is known to run. */
+function endedIn(notices: readonly string[], running: ReadonlyMap<string, string>): string[] {
+  return notices.filter(tellsEnd).flatMap((notice) => {
+    const words = notice.slice(0, 4_000).split(/[^\w-]+/);
+    return TASK_ID.exec(notice)?.[1] ?? words.find((word) => running.has(word)) ?? [];
+  });
 }
 
 /** A status that the host tells decides alone: a program may print that one of its processes ended. */
