@@ -178,5 +178,8 @@ describe("refusals", () => {
     expect(strictness(fadeRefusal(after(said, faded)))).toBeGreaterThan(strictness(faded));
     const long = Array.from({ length: 12 }).reduce<Calibration>((one) => fadeRefusal(one), once);
     expect(strictness(long)).toBeLessThan(1.05);
+    const burst = Array.from({ length: 20 }).reduce<Calibration>((one) => after(said, one), once);
+    const later = Array.from({ length: 20 }).reduce<Calibration>((one) => fadeRefusal(one), burst);
+    expect(strictness(later)).toBeLessThan(1.15);
   });
 });

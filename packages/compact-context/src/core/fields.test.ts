@@ -87,6 +87,13 @@ it.each([
     expect(await errorOf(call)).toMatchObject({ code: "InvalidArgument", place: `request.${name}` });
 });
 
+it("a call of a manager takes a null in its request for nothing", async () => {
+  const manager = new CompactManager({ maxContextTokens: 4000 });
+  const nothing = { system: null, tools: null, signal: null, maxOutputTokens: null };
+  const { messages } = await manager.preflight("s", list, nothing as never);
+  expect(messages.length).toBeGreaterThan(0);
+});
+
 it.each([
   ["summarizer", 5],
   ["storage", "fs"],

@@ -81,7 +81,7 @@ const REQUEST_FIELDS: Fields<ManualRequest> = {
   refused: "object",
 };
 
-/** Throws `InvalidArgument` for a value that is not a request. */
+/** Throws `InvalidArgument` for a value that is not a request. Hosts pass on nulls of their SDK: each is nothing. */
 export function requireRequest(request: ManualRequest): void {
   requireFields(request, REQUEST_FIELDS, "request");
 }
@@ -347,8 +347,9 @@ interface Refusal {
 const MOST_FULL = 2.5;
 /** A refusal without a count raises the ratio by this factor at most. */
 const STEP = 1.25;
-/** The share of a first refusal that fades with each compaction. */
+/** The share of a first refusal that fades with each compaction; of a further one less, up to some. */
 const REFUSAL_FADE = 0.4;
+const MOST_TIMES = 3;
 /** A refused request is compacted to this share of its tokens, */
 const HARDER = 0.5;
 /** or to this share of the limit that the provider reported. */
@@ -379,7 +380,12 @@ export function observeRefusal(
   const told = scale > MOST_FULL ? known.scale : scale;
   return {
     ...calibration,
-    refusal: { of, ratio, scale: Math.min(told, MOST_FULL / ratio), times: known.times + 1 },
+    refusal: {
+      of,
+      ratio,
+      scale: Math.min(told, MOST_FULL / ratio),
+      times: Math.min(known.times + 1, MOST_TIMES),
+    },
   };
 }
 
@@ -425,10 +431,10 @@ type KindName = "text" | "flag" | "number" | "positive" | "list" | "object" | "f
 const KINDS: Readonly<Record<KindName, Kind>> = {
   text: { wanted: "a string", accepts: (value) => typeof value === "string" },
   flag: { wanted: "true or false", accepts: (value) => typeof value === "boolean" },
-  number: { wanted: "a number, 0 or more", accepts: (value) => Number(value) >= 0 && Number.isFinite(value) },
-  positive: { wanted: "a number above 0", accepts: (value) => Number(value) > 0 && Number.isFinite(value) },
+  number: { wanted: "a number, 0 or more", accepts: (value) => typeof value === "number" && value >= 0 },
+  positive: { wanted: "a number above 0", accepts: (value) => typeof value === "number" && value > 0 },
   list: { wanted: "an array", accepts: isList },
-  object: { wanted: "an object", accepts: isObject },
+  object: { wanted: "an object", accepts: (value) => isObject(value) || typeof value === "function" },
   function: { wanted: "a function", accepts: (value) => typeof value === "function" },
   // Any object with the interface: a runtime or a test may have a class of its own.
   signal: { wanted: "an AbortSignal", accepts: (value) => isObject(value) && "addEventListener" in value },
@@ -471,7 +477,7 @@ export function requireFields<T extends object>(
         hint: `The ${all} are ${names.join(", ")}.`,
       });
     }
-    if (value === undefined || kind === "unchecked") continue;
+    if (value === undefined || (value === null && place === "request") || kind === "unchecked") continue;
     const { wanted, accepts }: Kind = typeof kind === "string" ? KINDS[kind] : oneOf(kind);
     if (accepts(value)) continue;
     throw new CompactError("InvalidArgument", `${place}.${name} must be ${wanted}, not ${shown(value)}`, {

@@ -319,8 +319,8 @@ export class Session {
       policy,
       reason,
       fixedTokens: this.fixedTokens,
-      // What a refusal taught may be wrong: it never keeps a list over the window from being compacted.
-      budget: isManual || this.isOver() ? this.budget() : this.#acceptedBudget(),
+      // What a refusal taught may be wrong: it never keeps a list that cannot be sent from being compacted.
+      budget: isManual || !this.fits() ? this.budget() : this.#acceptedBudget(),
       mostImages: this.mostImages(),
       answerTokens: this.answerTokens,
       target: isManual ? asked : target,
