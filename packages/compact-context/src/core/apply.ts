@@ -11,8 +11,7 @@ import {
   type Summary,
   type SummaryAttempt,
 } from "./ports.ts";
-import type { CompactionRequest } from "./request.ts";
-import { afterCompaction } from "./request.ts";
+import { afterCompaction, type CompactionRequest } from "./request.ts";
 import {
   assemble,
   fingerprintOf,

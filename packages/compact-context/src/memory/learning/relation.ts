@@ -47,10 +47,9 @@ const MOVED =
 
 /** The older statement says that the speaker lives there. */
 function hasMovedFrom({ text }: Read, { key }: Read): boolean {
+  if (key?.verb !== "live" || key.subject.size > 0) return false;
   const [, ...from] = MOVED.exec(text) ?? [];
-  return (
-    key?.verb === "live" && key.subject.size === 0 && shareIn(topicTerms(from.join(" ")), key.value) === 1
-  );
+  return shareIn(topicTerms(from.join(" ")), key.value) === 1;
 }
 
 const THING = "[\\p{L}\\d-]+(?: de \\p{L}+)?";

@@ -100,6 +100,12 @@ describe("what is told in passing", () => {
     "When you're done, run the tests.",
     "Make a story about my friend Anna, who lives in a lighthouse.",
     "How would you say in Thai, I'm allergic to nuts?",
+    "Vergiss nicht, Milch zu kaufen.",
+    "Denken Sie daran, die Tests auszuführen.",
+    "Acuérdate de ejecutar los tests.",
+    "Não se esqueça de rodar os testes.",
+    "Не забудь купить молоко.",
+    "记得明天提醒我开会。",
   ])("learns nothing of %j", (text) => {
     expect(learned(text)).toEqual([]);
   });

@@ -270,12 +270,18 @@ export function buildPostings(
     const own = postings.get(term);
     return own === undefined ? near(term).flatMap((other) => postings.get(other) ?? []) : [own];
   };
+  // One query is held against many texts.
+  let asked: { readonly query: string; readonly terms: ReadonlySet<string> } = {
+    query: "",
+    terms: new Set(),
+  };
   return {
     of,
     coverage(query, text) {
       const held = new Set(analyze(text));
       let [all, covered] = [0, 0];
-      for (const term of new Set(askedFor(query))) {
+      if (query !== asked.query) asked = { query, terms: new Set(askedFor(query)) };
+      for (const term of asked.terms) {
         if (COURTESY.has(term)) continue;
         const known = postings.get(term);
         const rarity = worth(term) * Math.max(LEAST_RARITY, rarityOf(units.length, known?.units.length ?? 0));
