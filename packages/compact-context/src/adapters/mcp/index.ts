@@ -1,5 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import { requireFunction, requireKnown, requireList, requireOptions } from "../../errors.ts";
+import { objectOf } from "../../providers/request.ts";
 import { isFailure } from "../../recall/arguments.ts";
 import type { RecallTool } from "../../recall/tools.ts";
 import {
@@ -33,7 +34,8 @@ const INSTRUCTIONS =
 const INVALID_PARAMS = -32602;
 
 /**
- * Serves MCP over stdio, for clients of the 2025 protocol and of 2026-07-28, until the client disconnects.
+ * Serves MCP over stdio, for clients of the 2025 protocol and of 2026-07-28, until the client disconnects and its calls
+ * are answered.
  */
 export async function serveMcp(options: McpServingOptions): Promise<void> {
   requireKnown(options, OPTIONS, "Pass { tools, info }.");
@@ -49,6 +51,7 @@ export async function serveMcp(options: McpServingOptions): Promise<void> {
   const transport = new sdk.StdioServerTransport(stdin, stdout);
   const onerror = (error: Error): void => options.onError?.(error);
   sdk.serveStdio(() => createServer(sdk, options) as never, { transport, onerror });
+  closeAnswered(transport);
   return new Promise((resolve) => {
     const closed = transport.onclose;
     transport.onclose = () => {
@@ -56,6 +59,31 @@ export async function serveMcp(options: McpServingOptions): Promise<void> {
       resolve();
     };
   });
+}
+
+/** The end of a client's input closes the transport; calls that came before are still answered. */
+function closeAnswered(transport: McpTransport): void {
+  const { onmessage, send, close } = transport;
+  const open = new Set<unknown>();
+  let settled: (() => void) | undefined;
+  const settle = (id: unknown): void => {
+    open.delete(id);
+    if (open.size === 0) settled?.();
+  };
+  transport.onmessage = (message, ...more) => {
+    const { method, id, params } = message;
+    if (method === "tools/call") open.add(id);
+    if (method === "notifications/cancelled") settle(objectOf(params).requestId);
+    onmessage?.call(transport, message, ...more);
+  };
+  transport.send = (message, ...more) =>
+    send.call(transport, message, ...more).finally(() => {
+      if (message.method === undefined) settle(message.id);
+    });
+  transport.close = async () => {
+    if (open.size > 0) await new Promise<void>((resolve) => (settled = resolve));
+    await close.call(transport);
+  };
 }
 
 function createServer(sdk: McpSdk, { tools, info }: McpServingOptions): McpServer {

@@ -1,6 +1,8 @@
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { RecallTool } from "../../recall/index.ts";
 import { serveMcp } from "./index.ts";
@@ -59,6 +61,29 @@ it("answers calls, marks failures, refuses tools that are not there, and ends wi
   expect(handlers.get("tools/list")?.({} as McpCall)).toMatchObject({ tools: [{ name: "find" }] });
   leave();
   await served;
+});
+
+it("a client that only pipes its calls in gets every answer", async () => {
+  let find: (text: string) => void = () => undefined;
+  const found = new Promise<string>((resolve) => (find = resolve));
+  const tool = { name: "find", description: "Finds.", parameters: {}, execute: () => found };
+  const stdin = new PassThrough();
+  const stdout = new PassThrough().setEncoding("utf8");
+  const tools = [tool as unknown as RecallTool];
+  const served = serveMcp({ tools, info: { name: "test", version: "1" }, stdin, stdout });
+  const info = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+  const lines = [
+    { id: 1, method: "initialize", params: info },
+    { method: "notifications/initialized" },
+    ...[2, 3].map((id) => ({ id, method: "tools/call", params: { name: "find", arguments: {} } })),
+  ];
+  const closed = once(stdin, "close");
+  stdin.end(lines.map((line) => `${JSON.stringify({ jsonrpc: "2.0", ...line })}\n`).join(""));
+  await closed;
+  find("found");
+  await served;
+  const ids = (stdout.read() as string).trim().split("\n").map((line) => (JSON.parse(line) as { id: number }).id);
+  expect(ids).toEqual([1, 2, 3]);
 });
 
 it("an SDK that is not installed is told with the line that installs it", async () => {

@@ -38,9 +38,17 @@ export interface McpAnswer {
 
 export interface McpTransport {
   onclose?: () => void;
+  onmessage?: (message: McpMessage, ...more: unknown[]) => void;
   start(): Promise<void>;
-  send(message: never): Promise<void>;
+  send(message: McpMessage, ...more: unknown[]): Promise<void>;
   close(): Promise<void>;
+}
+
+/** A request, a notification, or an answer, which has no method. */
+interface McpMessage {
+  readonly id?: unknown;
+  readonly method?: string;
+  readonly params?: unknown;
 }
 
 const PACKAGE: string = "@modelcontextprotocol/server";
