@@ -201,6 +201,14 @@ models:
     );
   });
 
+  it.each([
+    ["ticket-\\d{1,3},key", ["ticket-\\d{1,3}", "key"]],
+    ["[A-Z]{2,4}, (?:a,(b,c)),\\(", ["[A-Z]{2,4}", "(?:a,(b,c))", "\\("]],
+    ['["a,b", "c"]', ["a,b", "c"]],
+  ])("a variable with a list is split at its commas, not at those of a pattern: %s", (text, patterns) => {
+    expect(load({ env: { COMPACT_REDACTION_PATTERNS: text } }).redaction.patterns).toEqual(patterns);
+  });
+
   it("COMPACT_CONFIG names the file, a path given by hand goes before it", () => {
     const folder = mkdtempSync(join(tmpdir(), "compact-config-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

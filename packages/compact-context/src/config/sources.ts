@@ -257,14 +257,27 @@ function readValue(
     case "boolean":
       return BOOLEANS.get(text.toLowerCase()) ?? text;
     case "list":
-      return text.startsWith("[")
+      return /^\[.*\]$/s.test(text)
         ? jsonOf(name, text, problems)
-        : text.split(",").map((entry) => entry.trim());
+        : listEntries(text).map((entry) => entry.trim());
     case "json":
       return jsonOf(name, text, problems);
     case "text":
       return text;
   }
+}
+
+/** The text split at its commas, except those in brackets: `\\d{1,3}` is one regular expression. */
+function listEntries(text: string): string[] {
+  const entries = [""];
+  let depth = 0;
+  for (const piece of text.match(/\\?[\s\S]/g) ?? []) {
+    if ("([{".includes(piece)) depth += 1;
+    if (")]}".includes(piece)) depth = Math.max(0, depth - 1);
+    if (piece === "," && depth === 0) entries.push("");
+    else entries.push(`${entries.pop() ?? ""}${piece}`);
+  }
+  return entries;
 }
 
 function jsonOf(name: string, text: string, problems: ConfigProblem[]): unknown {
