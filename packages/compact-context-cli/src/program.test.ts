@@ -47,6 +47,7 @@ describe("a command line", () => {
 
   it.each([
     [["plan", "a", "--jsn"], "--jsn is not a flag", "Did you mean --json?"],
+    [["a", "--out", "b"], "--out is not a flag", "Did you mean --output?"],
     [["plan", "a", "--force"], "--force is not a flag of this command", "Taken here"],
     [["plan", "a", "-x"], "-x is not a flag", "Taken here"],
     [["archive", "list", "-o", "x"], "-o is not a flag of this command", "Taken here"],
@@ -65,6 +66,9 @@ describe("a command line", () => {
     [["archive", "serch"], "there is no command archive serch", "Did you mean compact archive search?"],
     [["help", "pln"], "there is no command pln", "Did you mean compact plan?"],
     [["help", "memory", "fo"], "there is no command memory fo", "compact memory --help lists the commands."],
+    [["undo", "--help"], "there is no command undo", "compact --help lists the commands."],
+    [["pln", "a", "-h"], "there is no command pln", "Did you mean compact plan?"],
+    [["archive", "serch", "--help"], "there is no command archive serch", "compact archive search?"],
     [["hlep", "plan"], "there is no command hlep", "Did you mean compact help?"],
   ])("%j is a usage error with a hint", (words, message, hint) => {
     expect(() => read(...words)).toThrow(

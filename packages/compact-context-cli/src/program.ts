@@ -37,7 +37,8 @@ export function readCommandLine(argv: readonly string[], root: Command, layout: 
   const [first = ""] = argv;
   if (["--version", "-V", "-v", "version"].includes(first)) return { text: versionText() };
   const topic = helpTopic(argv, root);
-  if (topic !== undefined) checkNames(topic, root.actions ?? []);
+  const asksHelp = argv.includes("--help") || argv.includes("-h");
+  if (topic !== undefined || asksHelp) checkNames(topic ?? namesIn(argv, root), root.actions ?? []);
   const state: ParseState = { argv, layout, helpText: "", command: undefined };
   const parser = parserOf(root, {}, state);
   try {
@@ -229,7 +230,9 @@ function unknownFlag(given: string, names: readonly FlagName[]): CompactError {
   if (taken.some((name) => `--${name}` === word)) {
     return misuse(`${word} takes no value`, `Write ${word} alone.`);
   }
-  const near = closest(word.replace(/^-+/, ""), taken);
+  const bare = word.replace(/^-+/, "");
+  const longer = taken.filter((name) => bare.length > 1 && name.startsWith(bare));
+  const near = closest(bare, taken) ?? (longer.length === 1 ? longer[0] : undefined);
   const isElsewhere = Object.entries<FlagSpec>(FLAGS).some(
     ([name, { short }]) => word === `--${name}` || word === `-${short}`,
   );
@@ -258,6 +261,18 @@ function helpTopic(argv: readonly string[], root: Command): readonly string[] | 
   const isGroup = root.actions?.some(({ name, actions }) => name === first && actions !== undefined);
   const isHelp = ["help", "--help", "-h"].includes(first) || (second === "help" && isGroup === true);
   return isHelp ? argv.filter((word) => word !== "help" && !word.startsWith("-")) : undefined;
+}
+
+/** The words at the start of a command line that can only be names of commands. */
+function namesIn(argv: readonly string[], root: Command): string[] {
+  const names: string[] = [];
+  let { actions } = root;
+  for (const word of argv) {
+    if (actions === undefined || !/^[a-z]+$/.test(word)) break;
+    names.push(word);
+    actions = actions.find(({ name }) => name === word)?.actions;
+  }
+  return names;
 }
 
 /** Throws if help is requested for an unknown command. */
