@@ -26,7 +26,11 @@ function conversation() {
   ]).flat();
 }
 
-async function archive(...words: string[]): Promise<{ code: number; out: string; err: string }> {
+function archive(...words: string[]): Promise<{ code: number; out: string; err: string }> {
+  return run("archive", ...words, "--archive", folder);
+}
+
+async function run(...argv: string[]): Promise<{ code: number; out: string; err: string }> {
   const said = { out: "", err: "" };
   const screen = (name: "out" | "err"): CliPorts["stdout"] => ({
     write: (text) => {
@@ -43,7 +47,7 @@ async function archive(...words: string[]): Promise<{ code: number; out: string;
     env: {},
     now: () => new Date(),
   } as unknown as CliPorts;
-  const code = await main(["archive", ...words, "--archive", folder], ports);
+  const code = await main(argv, ports);
   return { code, ...said };
 }
 
@@ -64,6 +68,14 @@ describe("ARC-6 compact archive", () => {
     const owned = await archive("delete", "chat-1", "--tenant", "acme", "--user", "max");
     expect([owned.code, owned.err]).toEqual([2, expect.stringContaining("permanently deleted")]);
   });
+
+  it.each(["archive list", "archive search words", "archive sweep --days 9", "mcp"])(
+    "%s does not take a folder that is not there for an empty archive",
+    async (line) => {
+      const { code, err } = await run(...line.split(" "), "--archive", "no/such");
+      expect([code, err]).toEqual([1, expect.stringContaining("NotFound: there is no folder no/such")]);
+    },
+  );
 
   it("delete takes all of a tenant or a user, and list shows them", async () => {
     expect((await archive("list", "--tenant", "acme")).out).toContain("~t/acme/~u/max/chat-1");

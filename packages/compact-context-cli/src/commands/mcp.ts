@@ -5,7 +5,7 @@ import { loadMcpSdk } from "compact-context/internal/adapters/mcp/sdk";
 import { archiveTools } from "compact-context/internal/recall/tools";
 import type { RecallTool } from "compact-context/recall";
 import { createRedactor } from "compact-context/redaction";
-import { openArchive } from "../archive.ts";
+import { archiveOf } from "../archive.ts";
 import { channelFolders, readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import { versionText } from "../program.ts";
@@ -25,7 +25,7 @@ export async function serveTools(invocation: Invocation): Promise<number> {
 async function toolsOf(invocation: Invocation): Promise<readonly RecallTool[]> {
   const settings = readConfig(invocation);
   return [
-    ...archiveTools(await openArchive(invocation, settings), { sessionId: invocation.flags.session }),
+    ...archiveTools(await archiveOf(invocation), { sessionId: invocation.flags.session }),
     ...(await memoryTools(invocation, settings.config.redaction)),
   ];
 }
