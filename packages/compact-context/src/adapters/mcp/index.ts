@@ -10,6 +10,7 @@ import {
   type McpSdk,
   type McpServer,
   type McpServerInfo,
+  type McpTransport,
 } from "./sdk.ts";
 
 export interface McpServingOptions {
