@@ -198,6 +198,8 @@ describe("figures", () => {
     expect((await run(["inspect", own])).out).toContain("window 167,000 (set by the agent)");
     const usual = put("usual.jsonl", claude({}));
     expect(await json(["inspect", usual])).toMatchObject({ window_from: "model" });
+    const unknown = await run(["inspect", usual, "--model", "gpt-99"]);
+    expect(unknown.out.replaceAll(/\s+/g, " ")).toMatch(/\(assumed: unknown model, that of gpt-\S+ is taken\)/);
     expect(await json(["inspect", own, "--window", "50k"])).toMatchObject({
       window: 50_000,
       would_trigger: true,

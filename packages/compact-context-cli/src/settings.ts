@@ -17,7 +17,7 @@ export interface Settings {
   readonly model: string | undefined;
   /** Context window in tokens, and its source. */
   readonly window: number;
-  readonly windowFrom: "--window" | "configuration" | "session" | "model" | "default" | "command";
+  readonly windowFrom: "--window" | "configuration" | "session" | "model" | "family" | "default" | "command";
   /** Maximum tokens of a request: the window less the buffer. */
   readonly budget: number;
   readonly counter: TokenCounter;
@@ -195,7 +195,8 @@ function windowOf(
   }
   if (session !== undefined) return { window: session, windowFrom: "session" };
   const found = lookUpModel(model ?? "", config.models);
-  return { window: found.window, windowFrom: found.known ? "model" : "default" };
+  const known = found.found === "family" ? "family" : "model";
+  return { window: found.window, windowFrom: found.known ? known : "default" };
 }
 
 /** How the default target was chosen. */

@@ -1,5 +1,6 @@
 import type { Message, Part } from "compact-context";
 import { argumentsText, messageText, resultText } from "compact-context/internal/core/message";
+import { lookUpModel } from "compact-context/internal/tokens/models";
 import type { Terminal } from "../ports.ts";
 import { sessionNameOf } from "../sessions/job.ts";
 import type { Settings } from "../settings.ts";
@@ -31,9 +32,13 @@ export function headline(transcript: Transcript, settings: Settings, terminal: T
   ];
 }
 
-function windowNote({ windowFrom, model }: Settings): string {
+function windowNote({ windowFrom, model, config }: Settings): string {
   if (windowFrom === "model" || windowFrom === "command") return "";
   if (windowFrom === "session") return " (set by the agent)";
+  if (windowFrom === "family") {
+    const { matched } = lookUpModel(model ?? "", config.models);
+    return ` (assumed: unknown model, that of ${matched} is taken)`;
+  }
   if (windowFrom !== "default") return ` (${windowFrom})`;
   return model === undefined ? " (assumed; set --model or --window)" : " (assumed: unknown model)";
 }
