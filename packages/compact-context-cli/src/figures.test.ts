@@ -199,7 +199,9 @@ describe("figures", () => {
     const usual = put("usual.jsonl", claude({}));
     expect(await json(["inspect", usual])).toMatchObject({ window_from: "model" });
     const unknown = await run(["inspect", usual, "--model", "gpt-99"]);
-    expect(unknown.out.replaceAll(/\s+/g, " ")).toMatch(/\(assumed: unknown model, that of gpt-\S+ is taken\)/);
+    expect(unknown.out.replaceAll(/\s+/g, " ")).toMatch(
+      /\(assumed: unknown model, that of gpt-\S+ is taken\)/,
+    );
     expect(await json(["inspect", own, "--window", "50k"])).toMatchObject({
       window: 50_000,
       would_trigger: true,

@@ -218,6 +218,8 @@ function errorsOf(calls: readonly Call[]): number[] {
       reported: contextTokens(usage),
       estimated: counted,
       counterId,
+      of: model,
+      maxContextTokens: 200_000,
     });
   }
   return errors;

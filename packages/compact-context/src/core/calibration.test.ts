@@ -14,12 +14,13 @@ import {
 } from "./request.ts";
 
 const counterId = "cl100k_base*1.26";
+const by = { counterId, of: "m openai-chat", maxContextTokens: 100_000 };
 
 /** A session whose true count is `hidden + ratio * estimate`, observed at each of the estimates. */
 function observeAll(estimates: readonly number[], ratio: number, hidden = 0): Calibration {
   return estimates.reduce(
     (calibration, estimated) =>
-      observeUsage(calibration, { estimated, reported: Math.round(hidden + ratio * estimated), counterId }),
+      observeUsage(calibration, { estimated, reported: Math.round(hidden + ratio * estimated), ...by }),
     emptyCalibration(),
   );
 }
@@ -34,7 +35,7 @@ describe("calibration", () => {
   });
 
   it("TOK-7 gives back what was reported for the same messages", () => {
-    const calibration = observeUsage(emptyCalibration(), { reported: 31_000, estimated: 12_000, counterId });
+    const calibration = observeUsage(emptyCalibration(), { reported: 31_000, estimated: 12_000, ...by });
     expect(calibrated(12_000, calibration, counterId)).toBe(31_000);
     expect(calibrated(12_500, calibration, counterId)).toBe(31_500);
   });
@@ -51,13 +52,13 @@ describe("calibration", () => {
           let calibration = observeUsage(emptyCalibration(), {
             estimated,
             reported: hidden + scale * estimated,
-            counterId,
+            ...by,
           });
           for (const more of growth) {
             estimated += more;
             const truth = hidden + scale * estimated;
             expect(Math.abs(calibrated(estimated, calibration) / truth - 1)).toBeLessThan(0.07);
-            calibration = observeUsage(calibration, { estimated, reported: truth, counterId });
+            calibration = observeUsage(calibration, { estimated, reported: truth, ...by });
           }
           const next = calibrated(estimated + 1_000, calibration);
           expect(Math.abs(next / (hidden + scale * (estimated + 1_000)) - 1)).toBeLessThan(0.05);
@@ -78,20 +79,30 @@ describe("calibration", () => {
 
   it("does not learn from growth that is none, but anchors on it", () => {
     const before = observeAll(steps(20, 1_000), 1.1);
-    const dropped = observeUsage(before, { estimated: 25_000, reported: 9_000, counterId });
+    const dropped = observeUsage(before, { estimated: 25_000, reported: 9_000, ...by });
     expect(runningRatio(dropped)).toBe(runningRatio(before));
     expect(calibrated(25_000, dropped)).toBe(9_000);
-    const cut = observeUsage(before, { estimated: 5_000, reported: 6_000, counterId });
+    const cut = observeUsage(before, { estimated: 5_000, reported: 6_000, ...by });
     expect(runningRatio(cut)).toBe(runningRatio(before));
   });
 
   it("starts anew with another counter, and leaves that counter's estimates alone until then", () => {
     const before = observeAll(steps(20, 1_000), 1.5, 9_000);
     expect(calibrated(4_000, before, "o200k_base*1")).toBe(4_000);
-    const after = observeUsage(before, { estimated: 21_000, reported: 21_000, counterId: "o200k_base*1" });
+    const after = observeUsage(before, {
+      estimated: 21_000,
+      reported: 21_000,
+      ...by,
+      counterId: "o200k_base*1",
+    });
     expect(runningRatio(after)).toBe(1);
     expect(after).toEqual(
-      observeUsage(emptyCalibration(), { estimated: 21_000, reported: 21_000, counterId: "o200k_base*1" }),
+      observeUsage(emptyCalibration(), {
+        estimated: 21_000,
+        reported: 21_000,
+        ...by,
+        counterId: "o200k_base*1",
+      }),
     );
   });
 
@@ -101,22 +112,22 @@ describe("calibration", () => {
     expect(after.anchor).toBeNull();
     expect(runningRatio(after)).toBeCloseTo(runningRatio(before), 6);
     expect(Math.abs(calibrated(20_000, after) / (18_000 + 1.2 * 20_000) - 1)).toBeLessThan(0.05);
-    const next = observeUsage(after, { estimated: 20_000, reported: 30_000, counterId });
+    const next = observeUsage(after, { estimated: 20_000, reported: 30_000, ...by });
     expect(runningRatio(next)).toBeCloseTo(runningRatio(before), 6);
     expect(calibrated(20_000, next)).toBe(30_000);
   });
 
   it("never lets a report below our count shrink what follows a compaction to nothing", () => {
-    const before = observeUsage(emptyCalibration(), { estimated: 100_000, reported: 40_000, counterId });
+    const before = observeUsage(emptyCalibration(), { estimated: 100_000, reported: 40_000, ...by });
     expect(calibrated(8_000, afterCompaction(before))).toBe(8_000);
   });
 
   it("ignores what cannot be a report", () => {
     const before = observeAll([10_000], 1);
     for (const reported of [0, -1, Number.NaN, Number.POSITIVE_INFINITY]) {
-      expect(observeUsage(before, { reported, estimated: 11_000, counterId })).toBe(before);
+      expect(observeUsage(before, { reported, estimated: 11_000, ...by })).toBe(before);
     }
-    expect(observeUsage(before, { reported: 11_000, estimated: 0, counterId })).toBe(before);
+    expect(observeUsage(before, { reported: 11_000, estimated: 0, ...by })).toBe(before);
   });
 
   it("survives being stored as JSON", () => {
@@ -128,7 +139,7 @@ describe("calibration", () => {
 });
 
 describe("refusals", () => {
-  const counted = { of: "m openai-chat", estimated: 50_000, maxContextTokens: 100_000 };
+  const counted = { ...by, estimated: 50_000 };
   const after = (refused: TooLong, before = emptyCalibration()): Calibration =>
     observeRefusal(before, refused, counted);
   const strictness = (calibration: Calibration, of = counted.of): number =>
@@ -160,10 +171,16 @@ describe("refusals", () => {
 
   it("are corrected by usage at once, and never raise what usage lowered", () => {
     const lied = after({ input: 100_000, limit: 100_000 });
-    const told = observeUsage(lied, { reported: 40_000, estimated: 50_000, counterId });
+    const told = observeUsage(lied, { reported: 40_000, estimated: 50_000, ...by });
     expect(strictnessOf(calibrated(50_000, told), told, counted)).toBe(1);
+    const narrow = after({ input: 50_000, limit: 40_000 });
+    const usage = { reported: 80_000, estimated: 80_000 };
+    const answered = observeUsage(narrow, { ...usage, ...by });
+    expect(strictnessOf(calibrated(50_000, answered), answered, counted)).toBe(1.25);
+    const elsewhere = observeUsage(narrow, { ...usage, ...by, of: "other openai-chat" });
+    expect(strictnessOf(calibrated(50_000, elsewhere), elsewhere, counted)).toBe(2.5);
     const honest = after({ input: 90_000, limit: 100_000 });
-    const usual = observeUsage(honest, { reported: 54_000, estimated: 30_000, counterId });
+    const usual = observeUsage(honest, { reported: 54_000, estimated: 30_000, ...by });
     expect(strictnessOf(calibrated(50_000, usual), usual, counted) * calibrated(50_000, usual)).toBeCloseTo(
       90_000,
       -3,

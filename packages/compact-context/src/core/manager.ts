@@ -184,7 +184,7 @@ export class SessionManager {
       totalTokens: session?.requestTokens ?? 0,
       maxContextTokens:
         session?.view.context === undefined ? this.maxContextTokens : session.settings.maxContextTokens,
-      messageCount: session?.view.messages.length ?? 0,
+      messageCount: session?.messageCount ?? 0,
       summaryCount: session?.state.summaryCount ?? 0,
       lastSummaryAt: session?.state.summary?.at,
       summaryVersion: session?.state.summary?.version,

@@ -195,15 +195,10 @@ export interface Calibration {
   /** The counter of these estimates; a different counter resets the calibration. */
   readonly counterId: string | null;
   readonly anchor: Anchor | null;
-  /**
-   * Growth between calls, reported and estimated, with decaying weight; their quotient is the running ratio.
-   */
+  /** Growth between calls, reported and estimated, with decaying weight; their quotient is the running ratio. */
   readonly grownReported: number;
   readonly grownEstimated: number;
-  /**
-   * Reported tokens that our messages do not account for: hidden prompts, tools that were not passed; never
-   * negative.
-   */
+  /** Reported tokens that our messages do not account for: hidden prompts, tools that were not passed. */
   readonly offset: number;
   readonly refusal?: Refusal;
 }
@@ -217,10 +212,7 @@ const PRIOR_TOKENS = 2_000;
 /** Limits of the running ratio; beyond them something else has changed. */
 const SMALLEST_RATIO = 0.5;
 const LARGEST_RATIO = 2;
-/**
- * Growth with a ratio outside this range is not text growth (a hidden compaction, dropped reasoning) and is
- * ignored.
- */
+/** Growth with another ratio is not of text (a hidden compaction, dropped reasoning) and is ignored. */
 const SMALLEST_GROWTH = 0.2;
 const LARGEST_GROWTH = 5;
 
@@ -241,9 +233,9 @@ export function runningRatio({ grownReported, grownEstimated }: Calibration): nu
  */
 export function observeUsage(
   calibration: Calibration,
-  observation: Anchor & { readonly counterId: string },
+  observation: Anchor & Counted & { readonly counterId: string },
 ): Calibration {
-  const { reported, estimated, counterId } = observation;
+  const { reported, estimated, counterId, of, maxContextTokens } = observation;
   if (!(reported > 0 && reported <= MOST_REPORTED && estimated > 0 && Number.isFinite(estimated)))
     return calibration;
   const known = calibration.counterId === counterId ? calibration : emptyCalibration();
@@ -254,7 +246,14 @@ export function observeUsage(
     anchor: { reported, estimated },
     ...learned,
     offset: Math.max(0, reported - estimated * runningRatio({ ...known, ...learned })),
-    refusal: refusal && { ...refusal, ratio: Math.min(refusal.ratio, reported / estimated) },
+    refusal:
+      refusal?.of === of
+        ? {
+            ...refusal,
+            ratio: Math.min(refusal.ratio, reported / estimated),
+            scale: Math.min(refusal.scale, maxContextTokens / reported),
+          }
+        : refusal,
   };
 }
 
@@ -337,7 +336,7 @@ interface Refusal {
   readonly of: string;
   /** The provider's tokens per token of ours; reported usage lowers it. */
   readonly ratio: number;
-  /** Our window per token of the provider's limit. */
+  /** Our window per token of the provider's limit; a larger request that it answered lowers it. */
   readonly scale: number;
   /** Refusals so far: each makes it fade more slowly. */
   readonly times: number;

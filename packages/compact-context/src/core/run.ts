@@ -447,7 +447,7 @@ export async function undoCompaction<T>(
   const { step } = before;
   const { tokensAfter } = state;
   const tokensBefore = session.state.tokensAfter + tokensAfter - before.tokens;
-  session.goBack(state);
+  session.goBack(state, messages?.length ?? 0);
   announce({ kind: "undone", model, step, tokensBefore, tokensAfter });
   return { step, tokens: tokensAfter, messages };
 }

@@ -60,6 +60,11 @@ const NOTHING_COUNTED: RequestCount = {
   breakdown: { system: 0, developer: 0, tools_schema: 0, messages: 0 },
 };
 
+/** What a refusal says something about: a model, and the format of its lists. */
+function refusable({ settings, codec }: SessionContext): string {
+  return `${settings.model} ${codec.format}`;
+}
+
 export class Session {
   readonly id: string;
   state: SessionState = emptyState();
@@ -97,6 +102,8 @@ export class Session {
   #sent: { readonly estimated: number; readonly by: SessionContext } | undefined;
   /** Calls since the newest compaction; infinite before the first. */
   #callsSince: number = Number.POSITIVE_INFINITY;
+  /** Messages of the list that an undo gave back, until the next one is read. */
+  #givenBack: number | undefined;
   #shortIntervals = 0;
   #warnedOfFrequent = false;
   #warnedOfFixedPart = false;
@@ -131,11 +138,17 @@ export class Session {
     return copy;
   }
 
+  /** Messages of the latest list; after an undo, of the one that it gave back. */
+  get messageCount(): number {
+    return this.#givenBack ?? this.view.messages.length;
+  }
+
   // ---- reading a list
 
   /** Projects the list onto the session and counts the request. Throws `UnknownFormat` and `InvalidMessages`. */
   observe(list: readonly unknown[], request: ManualRequest, settings: SessionSettings, now: Date): void {
     this.view.read(list, request, settings, this.state);
+    this.#givenBack = undefined;
     this.#measure(request, settings);
     if (request.refused !== undefined) {
       const counted = { ...this.#refusable(), maxContextTokens: settings.maxContextTokens };
@@ -178,8 +191,9 @@ export class Session {
   #learn(reported: number | undefined, counter: TokenCounter): void {
     if (reported === undefined || this.#sent?.by.counter.id !== counter.id) return;
     const { estimated, by } = this.#sent;
-    if (reported > by.settings.maxContextTokens) return;
-    const observation = { reported, estimated, counterId: counter.id };
+    const { maxContextTokens } = by.settings;
+    if (reported > maxContextTokens) return;
+    const observation = { reported, estimated, counterId: counter.id, of: refusable(by), maxContextTokens };
     this.#setCalibration(observeUsage(this.state.calibration, observation));
   }
 
@@ -188,7 +202,7 @@ export class Session {
   }
 
   #refusable(): { readonly of: string; readonly estimated: number } {
-    return { of: `${this.settings.model} ${this.view.current.codec.format}`, estimated: this.estimate };
+    return { of: refusable(this.view.current), estimated: this.estimate };
   }
 
   /** How much fuller than we the provider finds the request, by what its refusals taught; at least 1. */
@@ -439,9 +453,11 @@ export class Session {
     this.view.replace(entries, state.log);
   }
 
-  /** Returns to an earlier state; the view is that of the next list. */
-  goBack(state: SessionState): void {
+  /** Returns to an earlier state, with a list of this many messages; the view is that of the next list. */
+  goBack(state: SessionState, messageCount: number): void {
     this.setState(state);
+    this.requestTokens = state.tokensAfter;
+    this.#givenBack = messageCount;
     this.view.forget();
     this.stall = undefined;
     this.requested = undefined;

@@ -31,9 +31,12 @@ describe("undo of the last compaction", () => {
     expect(first.report).toMatchObject({ compacted: true, reason: "trigger_pct" });
     const undone = await manager.undo("s");
     expect(undone).toEqual({ step: 1, tokens: first.report.tokensBefore, messages: compacted });
+    const restored = { totalTokens: undone.tokens, messageCount: compacted.length, summaryCount: 0 };
+    expect(manager.getState("s")).toMatchObject(restored);
     const next = await manager.preflight("s", compacted);
     expect(next.report).toMatchObject({ compacted: false, reason: "undone", refused: "undone" });
     expect(next.messages).toBe(compacted);
+    expect(manager.getState("s")).toMatchObject(restored);
     expect(manager.getRunningSummary("s")).toBeUndefined();
     const grown = [...compacted, ...turns(54, 58)];
     expect((await manager.preflight("s", grown)).report).toMatchObject({ compacted: true });

@@ -82,7 +82,10 @@ it("a client that only pipes its calls in gets every answer", async () => {
   await closed;
   find("found");
   await served;
-  const ids = (stdout.read() as string).trim().split("\n").map((line) => (JSON.parse(line) as { id: number }).id);
+  const ids = (stdout.read() as string)
+    .trim()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { id: number }).id);
   expect(ids).toEqual([1, 2, 3]);
 });
 
