@@ -9,6 +9,7 @@ import {
   requireFunction,
   requireOptions,
 } from "./errors.ts";
+import { positiveOf } from "./providers/request.ts";
 import { tooLong } from "./providers/too-long.ts";
 
 /** The methods of a manager that adapters use. */
@@ -90,7 +91,10 @@ export function createHostCompaction(manager: HostManager, options: HostOptions 
     }
   };
 
-  return async (call) => {
+  return async (given) => {
+    // Hosts pass on what their programs wrote: -1 and Infinity mean that there is no limit.
+    const maxOutputTokens = positiveOf(given.request?.maxOutputTokens);
+    const call = { ...given, request: { ...given.request, maxOutputTokens } };
     try {
       return await attempt(call);
     } catch (error) {

@@ -4,6 +4,7 @@ import { CompactManager } from "../create-manager.ts";
 import { compactFetch } from "../wire/fetch.ts";
 import { compactLanguageModelMiddleware, compactPrepareStep } from "./ai-sdk/index.ts";
 import { compactMiddleware } from "./langchain/index.ts";
+import { compactProcessor } from "./mastra/index.ts";
 import { compactInputFilter } from "./openai-agents/index.ts";
 
 const messages = [{ role: "user", content: "hello" }];
@@ -90,4 +91,32 @@ it.each<[string, number | undefined, (options: Options) => Promise<unknown>]>([
   ],
 ])("%s tells the manager how long the answer may get", async (_name, limit, call) => {
   expect(await limitTold(call)).toBe(limit);
+});
+
+const INVALID = [-1, 0, Number.NaN, Number.POSITIVE_INFINITY];
+
+it.each(INVALID)("a limit of %s is none, whichever host passes it on", async (limit) => {
+  const step = { messages, state: {}, steps: [], requestContext: undefined };
+  const calls: ((options: Options) => Promise<unknown>)[] = [
+    (o) => compactPrepareStep({ ...o, maxOutputTokens: limit })(step),
+    (o) => {
+      const processor = compactProcessor(o);
+      processor.processInputStep({ ...step, modelSettings: { maxOutputTokens: limit } } as never);
+      return processor.processLLMRequest({ ...step, prompt: messages } as never);
+    },
+  ];
+  for (const call of calls) expect(await limitTold(call)).toBeUndefined();
+});
+
+it("several system messages are counted as the system prompt", async () => {
+  const told: unknown[] = [];
+  const manager = new CompactManager({ model: "gpt-4o", storage: { kind: "memory" } });
+  const preflight = manager.preflight.bind(manager);
+  manager.preflight = (sessionId, list, request: PreflightRequest = {}) => {
+    told.push(request.system);
+    return preflight(sessionId, list, request);
+  };
+  const system = ["Be brief.", "Answer in French."].map((content) => ({ role: "system", content }));
+  await compactPrepareStep({ manager, sessionId: "s", system })({ messages, steps: [] });
+  expect(told).toEqual(["Be brief.\nAnswer in French."]);
 });

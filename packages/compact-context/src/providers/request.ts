@@ -156,9 +156,9 @@ export function objectsIn(value: unknown): Json[] {
   return Array.isArray(value) ? value.map(objectOf) : [];
 }
 
-/** The first value that is a number above 0, such as a limit with several names. */
+/** The first value that is a finite number above 0, such as a limit with several names. */
 export function positiveOf(...values: readonly unknown[]): number | undefined {
-  return values.find((value): value is number => typeof value === "number" && value > 0);
+  return values.find((value): value is number => Number.isFinite(value) && Number(value) > 0);
 }
 
 /** The text of a text, a block, a message, or a list of these; "" for anything else. */

@@ -140,8 +140,8 @@ export interface PrepareStepOptions extends HostOptions {
   readonly manager: HostManager;
   /** The conversation that the messages belong to. */
   readonly sessionId: string;
-  /** The system prompt, for counting: AI SDK 6 does not pass it to `prepareStep`; 7 does. */
-  readonly system?: string;
+  /** The system prompt or messages, for counting: AI SDK 6 does not pass them to `prepareStep`; 7 does. */
+  readonly system?: string | object | readonly object[] | undefined;
   /** The tools of the call, for counting their schemas: neither version passes them. */
   readonly tools?: Readonly<Record<string, unknown>> | undefined;
   /** The call's own limit, to reserve room for the answer: neither version passes it. */
@@ -178,7 +178,7 @@ export function compactPrepareStep(options: PrepareStepOptions): PrepareStep {
   const preflight = createHostPreflight(manager, options);
   const tools = toolList(options.tools);
   return async (step) => {
-    const system = options.system || wordsOf(step.instructions);
+    const system = wordsOf(options.system) || wordsOf(step.instructions);
     const usage = step.steps.at(-1)?.usage;
     const messages = await preflight({
       sessionId,
