@@ -23,6 +23,7 @@ import {
   pathOf,
   sessionName,
 } from "./calls.ts";
+import { withRetry } from "./streamed.ts";
 import { refusesReasoning, watchUsage, withoutReasoning, withoutThinking } from "./usage-tee.ts";
 
 // One model call to a provider, as URL, headers and body, from any client in any language.
@@ -320,11 +321,15 @@ async function sendFitting(
   send: (body: Json) => Promise<Response>,
 ): Promise<Response> {
   const response = await send(first);
-  if (!REFUSALS.has(response.status)) return watched(call, response);
+  const { status } = response;
+  const retry = async (text: string): Promise<Response | undefined> => {
+    const again = await mended(call, messages, { status, text });
+    return again && send(bodyWith(call, again));
+  };
+  if (!REFUSALS.has(status)) return watched(call, withRetry(response, retry));
   const text = await response.text();
-  const again = await mended(call, messages, { status: response.status, text });
-  if (again !== undefined) return watched(call, await send(bodyWith(call, again)));
-  return new Response(text, response);
+  const other = await retry(text);
+  return other === undefined ? new Response(text, response) : watched(call, other);
 }
 
 /** The list to retry with after a refusal; undefined if no other list helps. */

@@ -1,0 +1,136 @@
+import { describe, expect, it } from "vitest";
+import { CompactManager } from "../create-manager.ts";
+import type { Json } from "../providers/request.ts";
+import { createWire } from "./index.ts";
+import { withRetry } from "./streamed.ts";
+
+const event = (data: object | string): string =>
+  typeof data === "string"
+    ? `data: ${data}\n\n`
+    : `event: ${"type" in data}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** A streamed answer in pieces of this many characters. */
+function streamOf(events: readonly (object | string)[], size = 1_000): Response {
+  const text = events.map(event).join("");
+  const pieces = text.match(new RegExp(`[^]{1,${size}}`, "g")) ?? [];
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const piece of pieces) controller.enqueue(new TextEncoder().encode(piece));
+      controller.close();
+    },
+  });
+  return new Response(body, { headers: { "content-type": "text/event-stream", "content-length": "9" } });
+}
+
+const created = { type: "response.created", response: { status: "in_progress", error: null } };
+const working = { type: "response.in_progress", response: { status: "in_progress", error: null } };
+const said = { type: "response.output_text.delta", delta: "aye" };
+const overflow = {
+  code: "context_length_exceeded",
+  message: "Your input exceeds the context window of this model.",
+};
+const failed = { type: "response.failed", response: { status: "failed", error: overflow } };
+const busy = { type: "error", error: { code: "server_is_overloaded", message: "Come back later." } };
+
+const list = Array.from({ length: 14 }, (_, turn) => [
+  { role: "user", content: `question ${turn} ${"the clerk writes about tides ".repeat(20)}` },
+  { role: "assistant", content: `answer ${turn} ${"the clerk writes about tides ".repeat(20)}` },
+]).flat();
+
+/** What a client reads of a call that is answered with these, and the lists that were sent. */
+async function answered(...answers: Response[]): Promise<{ text: string; sent: number[] }> {
+  const manager = new CompactManager(
+    { model: "gpt-4o", storage: { kind: "memory" } },
+    { onWarning: () => undefined },
+  );
+  const wire = createWire({ manager, onWarning: () => undefined });
+  const input = [...list, { role: "user", content: "And now?" }];
+  const call = await wire("https://x.example/v1/responses", {}, { model: "m", stream: true, input });
+  const sent: number[] = [];
+  const answer = await call.send(async (body: Json) => {
+    sent.push(JSON.stringify(body.input).length);
+    return answers[sent.length - 1]!;
+  });
+  return { text: await answer.text(), sent };
+}
+
+describe("a stream that begins with an error", () => {
+  it.each([
+    ["its last event", [created, working, failed]],
+    ["an event of its own", [created, { type: "error", error: overflow }, failed]],
+    ["its only piece", [{ error: overflow }]],
+  ])("that the list is too long, in %s, gives way to that of a shorter list", async (_, events) => {
+    for (const size of [1, 7, 1_000]) {
+      const { text, sent } = await answered(streamOf(events, size), streamOf([created, said], size));
+      expect(text).toBe([created, said].map(event).join(""));
+      expect(sent).toHaveLength(2);
+      expect(sent[1]).toBeLessThan(sent[0]! * 0.8);
+    }
+  });
+
+  it("passes as it is where the shorter list is refused too, and where it is another error", async () => {
+    const refused = Response.json({ error: overflow }, { status: 400 });
+    expect((await answered(streamOf([created, failed]), refused)).text).toBe(
+      [created, failed].map(event).join(""),
+    );
+    const { text, sent } = await answered(streamOf([created, busy], 5));
+    expect([text, sent.length]).toEqual([[created, busy].map(event).join(""), 1]);
+  });
+});
+
+describe("any other stream", () => {
+  const never = (): never => {
+    throw new Error("nothing is sent again");
+  };
+
+  it.each([
+    [[created, said, failed]],
+    [[{ choices: [{ delta: { content: "aye" } }] }, "[DONE]"]],
+    [[{ type: "message_start" }, { type: "error", error: overflow }]],
+    [[]],
+  ])("passes byte for byte: %j", async (events) => {
+    const response = withRetry(streamOf(events, 3), never);
+    expect(response.headers.has("content-length")).toBe(false);
+    expect(await response.text()).toBe(events.map(event).join(""));
+  });
+
+  it("is read no further than its reader reads, and ends with it", async () => {
+    let reads = 0;
+    let ended: unknown;
+    const body = new ReadableStream<Uint8Array>(
+      {
+        pull(controller) {
+          reads += 1;
+          controller.enqueue(new TextEncoder().encode(event(reads === 1 ? created : said)));
+        },
+        cancel: (reason) => {
+          ended = reason;
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const response = withRetry(
+      new Response(body, { headers: { "content-type": "text/event-stream" } }),
+      never,
+    );
+    const reader = response.body!.getReader();
+    const first = await reader.read();
+    expect(new TextDecoder().decode(first.value)).toBe(event(created));
+    expect(reads).toBe(2);
+    await reader.cancel("enough");
+    expect(ended).toBe("enough");
+  });
+
+  it("that breaks, breaks", async () => {
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        controller.error(new Error("cut off"));
+      },
+    });
+    const response = withRetry(
+      new Response(body, { headers: { "content-type": "text/event-stream" } }),
+      never,
+    );
+    await expect(response.text()).rejects.toThrow("cut off");
+  });
+});
