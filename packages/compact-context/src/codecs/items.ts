@@ -109,7 +109,8 @@ function readBody(item: NativeObject, place: string, { callId }: Dialect): Pick<
     slots: [{ block: item, parts, path: place }],
   });
   if (type === "reasoning" || type.includes("compaction")) return of("assistant", readReasoning(item));
-  if (isResult(type)) {
+  // What a provider's own search found names no call.
+  if (isResult(type) && item.execution !== "server") {
     const content = readOutput(item.output ?? item.result ?? item.tools, `${place}.output`);
     return of("tool", resultPart(item[callId], content, false, item.name));
   }
@@ -219,7 +220,10 @@ function patchItem(item: NativeObject, part: Part, dialect: Dialect): unknown {
   }
   if (part.type !== "toolResult") return item;
   const field = ["output", "outputs", "result", "results", "tools"].find((key) => key in item) ?? "output";
-  return copyWith(item, { [field]: writeOutput(part, dialect) });
+  const written = writeOutput(part, dialect);
+  const [first] = Array.isArray(item[field]) ? item[field] : [];
+  const isShell = typeof written === "string" && isObject(first) && "stdout" in first;
+  return copyWith(item, { [field]: isShell ? [{ ...first, stdout: written, stderr: "" }] : written });
 }
 
 function rewriteMessage(item: NativeObject, parts: readonly Part[], dialect: Dialect): unknown {

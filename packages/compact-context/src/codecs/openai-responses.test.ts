@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { compact, countTokens } from "../compact.ts";
 import { groupUnits } from "../core/units.ts";
+import { lint } from "../lint/index.ts";
 import { anthropicCodec } from "./anthropic-gemini.ts";
 import { openaiResponsesCodec as codec, openaiAgentsCodec } from "./items.ts";
 
@@ -41,6 +43,75 @@ describe("openai-responses", () => {
     const [first] = messages;
     const parts = [{ type: "toolCall", id: "c0", name: "program", arguments: "cut" } as const];
     expect(codec.encode([{ ...first!, parts, edited: true }])).toEqual([program]);
+  });
+
+  it("keeps the shape of an output that is no text, whatever is cleared", async () => {
+    const words = (name: string): string => `${name} ${"the pilot reads a chart ".repeat(40)}`;
+    const shell = (id: string) => [
+      { type: "shell_call", id: `sh_${id}`, call_id: id, status: "completed", action: { commands: ["ls"] } },
+      {
+        type: "shell_call_output",
+        call_id: id,
+        output: [{ stdout: words("out"), stderr: words("err"), outcome: { type: "exit", exit_code: 0 } }],
+      },
+    ];
+    const search = (id: string | null, execution: string) => [
+      {
+        type: "tool_search_call",
+        call_id: id,
+        execution,
+        status: "completed",
+        arguments: { query: "charts" },
+      },
+      {
+        type: "tool_search_output",
+        call_id: id,
+        execution,
+        status: "completed",
+        tools: [{ type: "function", name: "read", description: words("reads"), parameters: {} }],
+      },
+    ];
+    const computer = (id: string) => [
+      {
+        type: "computer_call",
+        id: `cu_${id}`,
+        call_id: id,
+        status: "completed",
+        action: { type: "screenshot" },
+      },
+      {
+        type: "computer_call_output",
+        call_id: id,
+        output: { type: "computer_screenshot", image_url: "data:image/png;base64,AAAA" },
+      },
+    ];
+    const work = Array.from({ length: 12 }, (_, index) => [
+      ...shell(`s${index}`),
+      ...search(`t${index}`, "client"),
+      ...search(null, "server"),
+      ...(index < 4 ? computer(`c${index}`) : []),
+    ]).flat();
+    const input = [{ role: "user", content: "Survey the quay." }, ...work];
+    expect(lint(input, "openai-responses")).toEqual([]);
+    let cleared = 0;
+    const { tokens } = countTokens(input, { format: "openai-responses" });
+    for (const share of [0.95, 0.8, 0.6, 0.4, 0.2]) {
+      const maxTokens = Math.ceil(tokens * share);
+      const { messages } = await compact(input, { maxTokens, format: "openai-responses" });
+      expect(lint(messages, "openai-responses")).toEqual([]);
+      for (const [index, item] of messages.entries()) {
+        if (!("type" in item)) continue;
+        if ("tools" in item || item.type === "computer_call_output") expect(input).toContain(item);
+        if ("tools" in item && item.execution === "server")
+          expect(messages[index - 1]).toMatchObject({ type: "tool_search_call", execution: "server" });
+        if (item.type !== "shell_call_output" || work.includes(item)) continue;
+        cleared += 1;
+        expect(item.output).toEqual([
+          { stdout: expect.stringContaining("cleared"), stderr: "", outcome: { type: "exit", exit_code: 0 } },
+        ]);
+      }
+    }
+    expect(cleared).toBeGreaterThan(0);
   });
 
   it("reads every kind of item, unknown ones too", () => {

@@ -114,6 +114,9 @@ export function hasBoundReasoning(message: Message): boolean {
   return boundReasoning(message).size > 0;
 }
 
+/** Items whose output is no text: tools that were found, and screenshots. */
+const SHAPED = /^(?:tool_search_output|computer_call_(?:output|result))$/;
+
 /**
  * Parts that providers accept only unchanged: provider-executed calls with their results, and items that are
  * neither messages nor calls. Calls spared by the edit are included.
@@ -121,17 +124,19 @@ export function hasBoundReasoning(message: Message): boolean {
 function fixedParts(message: Message, { spares = [] }: Edit): (part: Part) => boolean {
   const byProvider = toolCalls(message).filter((call) => call.providerExecuted === true);
   const fixed = new Set([...spares, ...byProvider.map((call) => call.id)]);
-  const opaque = isItem(message);
+  const item = itemType(message);
   return (part) => {
-    if (part.type === "toolCall" || part.type === "toolResult") return fixed.has(part.id);
-    return opaque;
+    if (part.type === "toolCall" || part.type === "toolResult")
+      return fixed.has(part.id) || SHAPED.test(item ?? "");
+    return item !== undefined;
   };
 }
 
-/** True for an item of the Responses API or the Agents SDK that is not a message. */
-function isItem({ native, format }: Message): boolean {
-  if (format !== "openai-responses" && format !== "openai-agents") return false;
-  return isObject(native) && typeof native.type === "string" && native.type !== "message";
+/** The type of an item of the Responses API or the Agents SDK; undefined for a message. */
+function itemType({ native, format }: Message): string | undefined {
+  if (format !== "openai-responses" && format !== "openai-agents") return undefined;
+  const type = isObject(native) ? native.type : undefined;
+  return typeof type === "string" && type !== "message" ? type : undefined;
 }
 
 /** A stub has 20 to 40 tokens: results that are only slightly longer are not cleared. */

@@ -252,7 +252,8 @@ const retyped = (call: string): ReturnType<typeof rewrite> =>
 function isMatching(call: string, output: string): boolean {
   const answered = output.replace(/_(output|result)$/, "");
   if (call === output || !call.endsWith("_call")) return true;
-  return answered === call || (call === "local_shell_call" && answered === "function_call");
+  if (call === "local_shell_call" && answered === "function_call") return true;
+  return answered === call || `${answered}_call` === call;
 }
 
 function isCompaction({ native }: Entry): boolean {
