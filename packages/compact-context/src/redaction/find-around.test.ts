@@ -2,16 +2,16 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Finding, findAround, joinFindings, replaceFindings } from "./finding.ts";
 import { findInLines, findKubernetesSecrets } from "./lines.ts";
-import { findKeyValues, findNear } from "./named.ts";
+import { findKeyValues } from "./named.ts";
+import { findNear } from "./near.ts";
 import { findPlaces } from "./places.ts";
 import { findPrivateKeys } from "./private-keys.ts";
 import { redact } from "./redactor.ts";
-import { findAnchoredTokens, findTokens } from "./tokens.ts";
+import { findTokens } from "./tokens.ts";
 
 const FINDERS = [
   findPrivateKeys,
   findTokens,
-  findAnchoredTokens,
   findKeyValues,
   findNear,
   findPlaces,

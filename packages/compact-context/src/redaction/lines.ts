@@ -1,5 +1,5 @@
 import type { Finding } from "./finding.ts";
-import { hasSecretName, isSecretName, PASSWORD_WORDS, SECRET_NAME } from "./names.ts";
+import { hasSecretName, isSecretName, matchNames, PASSWORD_WORDS, SECRET_NAME } from "./names.ts";
 import { isGiven, isToldApart } from "./values.ts";
 
 // Values identified by another line: the command or label above them, the heading of their column, the kind of
@@ -101,7 +101,7 @@ function isAnswer(value: string): boolean {
 
 const NAMED_CELL = new RegExp(
   `(?:${SECRET_NAME})(?:_plain|_clear|_text)?["'\x60*]{0,3}(?:[ \\t]{0,40}(?=[,;\\t|│\\r\\n])|(?=  ))`,
-  "gi",
+  "iy",
 );
 const HEADING = /^[\w .-]{0,40}$/;
 const RULE = /^[\s+|:─│┼-]{3,}$/;
@@ -109,9 +109,8 @@ const bare = (cell: string): string => cell.replace(/^[\s"'`*]+|[\s"'`*]+$/g, ""
 
 /** Table and CSV cells below the name of a secret. */
 function* findColumns(text: string): Generator<Finding> {
-  if (text.search(NAMED_CELL) < 0) return;
   let done = 0;
-  for (const { index } of text.matchAll(NAMED_CELL)) {
+  for (const { index } of matchNames(text, NAMED_CELL)) {
     if (index < done) continue;
     const end = endOfLine(text, index);
     const start = text.lastIndexOf("\n", index) + 1;

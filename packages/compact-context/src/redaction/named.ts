@@ -1,20 +1,16 @@
 import type { Finding, Span } from "./finding.ts";
-import { HINT, isPasswordName, isPasswordWord, KEY_WORDS, PASSWORD_WORDS, SECRET_NAME } from "./names.ts";
+import { isPasswordName, isPasswordWord, matchNames, NAME } from "./names.ts";
 import {
   isBareSecret,
   isExpression,
   isFilledIn,
   isGiven,
-  isHintedAt,
   isMixed,
   isPhrase,
   isQuotedSecret,
-  isShuffled,
   isSpoken,
   isStandIn,
   isToldApart,
-  isWords,
-  looksGenerated,
   plainName,
   type ValueContext,
 } from "./values.ts";
@@ -23,15 +19,15 @@ import {
 // tried in order. Every repetition is bounded, so that a match takes constant time even on hostile text.
 
 const { raw } = String;
-const NAMES = new RegExp(`${PASSWORD_WORDS}|${SECRET_NAME}|(?<![a-z])(?:pass|pw)(?![a-z])`, "gi");
+const NAMES = new RegExp(NAME, "iy");
 /** An ANSI colour code before or after a name. */
 const COLOUR = raw`(?:\u001b\[[\d;]{0,8}m)?`;
 /** A YAML tag that is not a reference, or the header of a block scalar whose first line is the value. */
 const YAML = raw`(?:!!?(?!(?:Ref|Sub|GetAtt|ImportValue|vault)\b)\w{1,12}[ \t]{1,4})?(?:[>|][+-]?[ \t]{0,4}\r?\n[ \t]{1,40})?`;
 /** Assignment operators between name and value, with the punctuation that can surround them. */
-const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?(?: \(\w[\w ,-]{0,24}\))?\*{0,2}${COLOUR}([ \t]{0,40}|\r?\n(?==> ))(=>|:=|:-|\?{1,2}=|\|\|=|={1,3}|<-|:(?![:/?]))\*{0,2}${COLOUR}([ \t]{0,40})(?:&quot;)?${YAML}`;
+export const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?(?: \(\w[\w ,-]{0,24}\))?\*{0,2}${COLOUR}([ \t]{0,40}|\r?\n(?==> ))(=>|:=|:-|\?{1,2}=|\|\|=|={1,3}|<-|:(?![:/?]))\*{0,2}${COLOUR}([ \t]{0,40})(?:&quot;)?${YAML}`;
 /** A type between name and value, as in `token: string = "…"`, `var token string = "…"`. */
-const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?\w{3,20})`;
+export const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?\w{3,20})`;
 export const GIVES =
   "[:：→]|\\?(?= )|->|=>|—|–|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|auf(?= \\S+ (?:ge|um))|ist|war|lautet|jetzt|теперь|est|c['’]est|es|era|é|è|är|er|naar|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|成|は|が|を|는|은|를|을|改[成为]了?";
 export const OPENED: string = raw`["'\x60*«»“„「『]{0,3}[ \t]?`;
@@ -45,7 +41,7 @@ interface Named {
   readonly start: number;
   /** Start of the value. */
   readonly valueAt: number;
-  /** The capture groups of the text between. */
+  /** The text between, and its capture groups. */
   readonly groups: readonly (string | undefined)[];
 }
 
@@ -186,15 +182,12 @@ const BEFORE = 120;
 
 /** The values of named secrets. */
 export function* findKeyValues(text: string): Generator<Finding> {
-  // Most texts contain no name, and copying the pattern costs more than this search.
-  if (text.search(NAMES) < 0) return;
-  const names = new RegExp(NAMES);
-  for (let match = names.exec(text); match !== null; match = names.exec(text)) {
-    const span = valueBeside(text, match[0], match.index);
+  for (const { 0: name, index } of matchNames(text, NAMES)) {
+    const span = valueBeside(text, name, index);
     if (span === undefined || isUnderHashes(text, span) || isUsersName(text, span) || isCounted(text, span))
       continue;
     yield { ...span, kind: "named-value" };
-    names.lastIndex = Math.max(span.end, match.index + 1);
+    NAMES.lastIndex = span.end;
   }
 }
 
@@ -202,7 +195,7 @@ const HASHES =
   /(?:checksum|commit|fingerprint|digest|hash|revision|sha\d*(?:sum)?)(?:e?s)?["']?:?\s*[{[]?\s*$/i;
 
 /** True for a hash under a heading that announces hashes, such as `SPEC CHECKSUMS:`. */
-function isUnderHashes(text: string, { start, end }: Span): boolean {
+export function isUnderHashes(text: string, { start, end }: Span): boolean {
   if (!/^[\da-f]{32,128}$/i.test(text.slice(start, end))) return false;
   const above = text.slice(Math.max(0, start - 4000), start).split("\n");
   const depth = (above.pop() ?? "").search(/\S/);
@@ -255,12 +248,13 @@ function valueBeside(text: string, name: string, start: number): Span | undefine
   if (/^(?:[a-z]{2}|[a-rt-z])/.test(text.slice(end, end + 2)) && /[a-z]$/i.test(name)) return undefined;
   const lead = text.slice(Math.max(0, start - BEFORE), start);
   if (isOfAnother(name, lead, text.slice(end, end + 7))) return undefined;
+  const isPassword = isPasswordWord(name, lead);
   for (const { between, before, read, isSaid } of RELATIONS) {
-    if (isSaid && !isPasswordWord(name, lead)) continue;
+    if (isSaid && !isPassword) continue;
     between.lastIndex = end;
-    const [whole, ...groups] = between.exec(text) ?? [];
-    if (whole === undefined || before?.test(lead) === false) continue;
-    const span = read(text, { name, start, valueAt: end + whole.length, groups });
+    const groups = between.exec(text);
+    if (groups === null || before?.test(lead) === false) continue;
+    const span = read(text, { name, start, valueAt: between.lastIndex, groups });
     if (span !== undefined) return span;
   }
   return undefined;
@@ -300,7 +294,7 @@ function quotedAt(text: string, at: number): { start: number; end: number | unde
 
 /** A passphrase of several words: any in a properties file, elsewhere with a number and a capital. */
 function phraseAt(text: string, { name, start, valueAt, groups }: Named): Span | undefined {
-  const [before, sign, after] = groups;
+  const [, before, sign, after] = groups;
   const phrase = isPasswordName(name) && sign ? (matchAt(PHRASE, text, valueAt) ?? "") : "";
   const isTight = sign === "=" && before === "" && after === "" && /^[a-z]/.test(name);
   const isProperty = isTight && SETTING.test(text.slice(Math.max(0, start - 80), start));
@@ -315,15 +309,15 @@ function bareSecret(text: string, named: Named, valueStart: number): Span | unde
   const lead = text.slice(Math.max(0, named.start - 80), named.start);
   const line = matchAt(REST_OF_LINE, text, start);
   const isSetting =
-    named.groups[1] === "=" &&
+    named.groups[2] === "=" &&
     SETTING.test(lead) &&
     !MADE_SHORT.test(`${lead}~${text.slice(start, start + 60)}`);
   // In YAML a password can contain any character; code contains brackets and commas.
   const isWhole =
-    isSetting || (named.groups[1] === ":" && isMixed(line ?? "") && !/[,;(){}]/.test(line ?? ""));
+    isSetting || (named.groups[2] === ":" && isMixed(line ?? "") && !/[,;(){}]/.test(line ?? ""));
   const found = (isWhole ? line : undefined) ?? matchAt(BARE, text, start) ?? "";
   // `https://x-access-token:…@host`
-  const atHost = named.groups[1] === ":" && /:\/\/[\w.%+-]{0,64}$/.test(lead) ? found.lastIndexOf("@") : -1;
+  const atHost = named.groups[2] === ":" && /:\/\/[\w.%+-]{0,64}$/.test(lead) ? found.lastIndexOf("@") : -1;
   const value = (atHost > 0 ? found.slice(0, atHost) : found).replace(/(?:[)\]}:*?;,]|(?<!\.)\.){1,8}$/, "");
   if (value === "") return undefined;
   const end = start + value.length;
@@ -342,7 +336,7 @@ function endOfLong(text: string, start: number, end: number): number {
 }
 
 function contextOf(text: string, { name, start, groups }: Named, end: number): ValueContext {
-  const [before, sign, after] = groups;
+  const [, before, sign, after] = groups;
   // `--secret=mailer` is a reference to a secret stored elsewhere.
   const isFlag = sign === undefined || (name === "secret" && text.startsWith("--", start - 2));
   const joint = isFlag ? "flag" : sign === ":" ? ":" : before !== "" || after !== "" ? "= " : "=";
@@ -369,129 +363,7 @@ function closingQuote(text: string, start: number, quote: string): number | unde
   return undefined;
 }
 
-function matchAt(pattern: RegExp, text: string, index: number): string | undefined {
+export function matchAt(pattern: RegExp, text: string, index: number): string | undefined {
   pattern.lastIndex = index;
   return pattern.exec(text)?.[0];
-}
-
-// Values that look like secrets themselves, and are identified by other words on their line.
-
-/** A run of characters that can form a value. */
-const RUN =
-  /(?:(?<![\w./+~!#$%^*?@-]|\\(?=u[\da-f]{4}|u00[C-F][\dA-F]|x[c-fC-F][\da-fA-F]))|(?<=\\u[\da-fA-F]{4}|\\x[\da-fA-F]{2}))[\w./+~!#$%^*?@-]{8,512}(?:={1,2}(?![\w=]))?/g;
-/** A prefix that is part of the value: `4711|s9KqZ7wTr2LmX4vB8nHd`. */
-const LEAD = /(?:\b\d{1,9}\||base64:)$/;
-const LEAST = 8;
-const BEFORE_RUN = 160;
-const BEHIND = 60;
-
-const SAYS_SECRET = new RegExp(`(?:${SECRET_NAME}|${PASSWORD_WORDS}|${KEY_WORDS})(?![\\w-])`, "i");
-const ACCOUNT =
-  /(?<![\p{L}\d-])(?:admin|root|creds?|credentials|logins?|log in|sign in|user(?:name)?|usuario|benutzer|zugang|zugangsdaten|identifiants?|логин|unlock|get in)(?![\p{L}\d-])/iu;
-/** Words near a value that mark it as harmless or as an example. */
-const NO_SECRET =
-  /\barn:|(?:badge[.]svg[?]|\bcodecov\/c\/)\S*$|public|restor|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|(?<!secret[ -])\b(?:app)?id\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|(?<!secret)[ _-]id\b|user(?:_?name)?["']?[=:] ?["']?$|example|e\.g\.|such as|like /i;
-/** What leads from a value to the words that say what it is. */
-const TOLD_BEHIND = /^["'\x60)]{0,3}[;,]?\s{0,4}(?:[(#]|(?:for)?key:|\/\/|--|as\b|is\b|ist\b|for\w|where\b)/i;
-/** A hinting name, followed by an operator, a type and an operator, a C++ brace, or the end of a tag. */
-const HINTED = new RegExp(
-  raw`(?:${HINT})[\w.-]{0,40}(?:(?:_|\x20)\d{1,2})?(?:(?:${TYPE}(?=[ \t]{0,4}:?=[ \t]{0,4}[fbru&]?["'\x60]))?${SIGN}(?:[\w.]{0,30}(?:hex|bytes)\w{0,16}\((?=["']))?|[ \t]?：[ \t]?|\((?=["'])|\{(?=["'])|>)(?:[fbruNL@$]?\\{0,7}["'\x60])?$`,
-  "i",
-);
-/** A flag, the name of a setting, or the name field of a name-value pair. */
-const SET =
-  /(?:(?<![\w-])--?|(?:^|\n)[ \t]*(?:[$>] )?(?:[\w-]{1,20} ){0,2}|(?:name|key|id|variable)["']?[ \t]{0,4}[=:][ \t]{0,4}["']?)([a-z][\w.-]{0,60})["']?(?:[ \t]{1,40}|[ \t]{0,4},?\s{0,24}["']?\w{0,12}(?:value|content)["']?[ \t]{0,4}[=:][ \t]{0,4})["']?$/i;
-/** A list of secrets by name: `secrets:`, and below it `session: …`. */
-const PARENT =
-  /(?:secrets|credentials|passwords)["']?:[ \t]*\{?\r?\n(?:[ \t]+[^\n]*\n)*[ \t]+["']?(?!\w*(?:id|user|name|host)\b)[\w.-]+["']?:[ \t]*["']?$/i;
-/** The left side of an assignment. */
-const LABEL =
-  /(?!(?:set)?(?:value|content|default)\b)(?<![\p{L}\w.@$-])([\p{L}\w.@$-]{1,80})["'\x60)\]]{0,3}[ \t]{0,4}(?::=|=>|[=:])[ \t]{0,4}["'\x60*(\\]{0,4}$/u;
-const IDENTIFIER = /[\w./-]{0,60}$/;
-
-/** Generated values next to hinting names, and password-like values next to words for secrets. */
-export function* findNear(text: string): Generator<Finding> {
-  for (const { 0: run, index } of text.matchAll(RUN)) {
-    const value = run.replace(/[.]+$/, "");
-    if (!isPassing(value)) continue;
-    const end = index + value.length;
-    const lead = LEAD.exec(text.slice(Math.max(0, index - 10), index))?.[0] ?? "";
-    const start = index - lead.length;
-    const before = text.slice(Math.max(0, start - BEFORE_RUN), start);
-    const behind = /^[^\n]{0,60}/.exec(text.slice(end, end + BEHIND))?.[0] ?? "";
-    if (isSecret(value, before, behind) && !isUnderHashes(text, { start, end }))
-      yield { start, end, kind: "named-value" };
-  }
-}
-
-/** Rejects ordinary words, which are most runs, by their characters. */
-function isPassing(value: string): boolean {
-  if (/\d/.test(value) ? value.length < LEAST : value.length < 20) return false;
-  if (isStandIn(value, "") || isExpression(value.replace(/[!?]$/, ""))) return false;
-  return looksGenerated(value) || isStrong(value);
-}
-
-function isSecret(value: string, before: string, behind: string): boolean {
-  // Followed by a call, an index or a port: a name or a host, not a value.
-  if (/^(?:[([{:]| \()/.test(behind)) return false;
-  // `Key: v2-gradle-1vmd…`: the key of a cache begins with words.
-  if (/(?:^|\n)[ \t]*key\W{1,8}$/i.test(before) && /^(?:v\d+-)?[a-z]{3,}-/.test(value)) return false;
-  if (looksGenerated(value) && isHinted(value, before)) return true;
-  return isDistinct(value) && isNamed(value, before.slice(before.lastIndexOf("\n") + 1), behind);
-}
-
-/** True if an operator or flag assigns the value to a hinting name. */
-function isHinted(value: string, before: string): boolean {
-  if (PARENT.test(before)) return true;
-  const set = SET.exec(before)?.[1];
-  if (set !== undefined && isHintedAt(value, set))
-    return !NO_SECRET.test(before.slice(before.lastIndexOf("\n") + 1));
-  const hinted = HINTED.exec(before);
-  if (hinted === null) return false;
-  const lead = before.slice(0, hinted.index);
-  if (/\b(?:cache(?: \w+){0,3}|gpg|pgp|build|lock|object|row|public|partition|crash\w+)[ \t]$/i.test(lead))
-    return false;
-  const name = (IDENTIFIER.exec(lead)?.[0] ?? "") + hinted[0];
-  return isHintedAt(value, name.replace(/["'\x60\]* \t=:：>?{\\]+$/, ""));
-}
-
-/** True if the words of the line identify the value. */
-function isNamed(value: string, before: string, behind: string): boolean {
-  if (
-    !looksGenerated(value) &&
-    /^[A-Za-z_$][\w$]*$/.test(value) &&
-    /[\w.([{,][ \t]?$/.test(before) &&
-    /^[.,;)\]}]/.test(behind)
-  )
-    return false;
-  const clause = before.slice(Math.max(before.lastIndexOf(";"), before.lastIndexOf(". ")) + 1);
-  if (NO_SECRET.test(clause)) return false;
-  const label = LABEL.exec(before);
-  if (label !== null && !/[\p{L}\d] $/u.test(before.slice(0, label.index)))
-    return SAYS_SECRET.test(label[1] ?? "");
-  if (SAYS_SECRET.test(clause) || ACCOUNT.test(clause)) return true;
-  return TOLD_BEHIND.test(behind) && SAYS_SECRET.test(behind) && !NO_SECRET.test(behind);
-}
-
-/** False for hashes, ids (Apple's have ten capitals and digits), references, quantities, files and addresses: they need an explicit name. */
-function isDistinct(value: string): boolean {
-  if (value.includes("/") && !looksGenerated(value)) return false;
-  if (/token|secret|passw|credential/i.test(value) || /^[A-Z\d]{10}$/.test(value)) return false;
-  return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|@[\da-f]{12}$|^[a-z-]+[#@]v?[\d.]+$|^return[!-]\d$|^[\da-f]{7,40}(?:[~^]\d*)?\.{2,3}[\da-f]{7,40}$|^[a-z]+\*{1,2}\d{1,3}(?:\+|\*\*)[a-z\d]{1,2}$/i.test(
-    value,
-  );
-}
-
-function isStrong(value: string): boolean {
-  return (
-    /\d/.test(value) &&
-    /[a-z]/i.test(value) &&
-    !isWords(value) &&
-    (isShuffled(value, LEAST) || isSigned(value))
-  );
-}
-
-/** True for punctuation at the end or between parts that are not words: `aws.auth#sigv4` is a reference. */
-function isSigned(value: string): boolean {
-  return /[!#%^*?]$|\w[!$%^]/.test(value) || (/[#?@*]/.test(value) && !value.split(/[#?@*]/).every(isWords));
 }

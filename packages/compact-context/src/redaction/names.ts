@@ -1,3 +1,5 @@
+import { beginningsOf, createScan } from "./beginnings.ts";
+
 // Names of secrets.
 
 /** Pattern source for the last words of a secret's name, in camel, snake or kebab case. */
@@ -57,17 +59,40 @@ const HAS_HINT = new RegExp(HINT, "i");
 const HARMLESS =
   /publi[cs]|pub[_-]?key|recv-?keys?$|signing-?key$|gpg|site[_-]?key|(?:origin_?trial|page|next|continuation|sync)[_-]?token|cursor|(?:message|record|row|event|object|map)[_-]?key|websocket|checksum|digest|hash(?![_-]?salt)|sha\d|integrity|etag|fingerprint|(?:client|credentials?|secrets|token|webhook|auth|account)[_-]?s?ids?$|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keychain|keyboard|author(?!iz)|tokeni[sz]er|(?<!secret)[ _]id$|max_|revision|commit|version|release|idempotency|-mac$|url$|uri$/i;
 
-const ANY_NAME = new RegExp(SECRET_NAME, "i");
+/** Pattern source for the name of a secret in a text, also a short one: what follows must say that it is one. */
+export const NAME: string = `${PASSWORD_WORDS}|${SECRET_NAME}|(?<![a-z])(?:pass|pw)(?![a-z])`;
+const ANY_NAME = new RegExp(SECRET_NAME, "iy");
+let scan: ReturnType<typeof createScan> | undefined;
 let lastText = "";
-let lastHasName = false;
+let lastStarts: readonly number[] = [];
 
-/** True if the text contains the name of a secret; cached for the last text, since several finders ask. */
-export function hasSecretName(text: string): boolean {
+/** Where names can start; kept for the last text, since several finders ask. */
+function startsOf(text: string): readonly number[] {
   if (text !== lastText) {
-    lastHasName = ANY_NAME.test(text);
+    const starts: number[] = [];
+    scan ??= createScan([beginningsOf(NAME)]);
+    scan(text, (_, at) => starts.push(at));
+    lastStarts = starts;
     lastText = text;
   }
-  return lastHasName;
+  return lastStarts;
+}
+
+/** The matches of a sticky pattern that starts with a name, each from the `lastIndex` that the one before it leaves. */
+export function* matchNames(text: string, pattern: RegExp): Generator<RegExpExecArray> {
+  let from = 0;
+  for (const at of startsOf(text)) {
+    if (at < from) continue;
+    pattern.lastIndex = at;
+    const match = pattern.exec(text);
+    if (match === null) continue;
+    yield match;
+    from = pattern.lastIndex;
+  }
+}
+
+export function hasSecretName(text: string): boolean {
+  return matchNames(text, ANY_NAME).next().done !== true;
 }
 
 /** True for a field name such as `dbPassword`, `X-Api-Key` or `GITHUB_TOKEN`; false for `max_tokens`. */

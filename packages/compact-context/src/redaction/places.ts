@@ -1,4 +1,5 @@
-import { createPlaceFinder, type Finder, type Finding, type Place } from "./finding.ts";
+import { beginningsOf, createScan } from "./beginnings.ts";
+import type { Finder, Finding } from "./finding.ts";
 import { GIVES, OPENED, SPOKEN } from "./named.ts";
 import {
   isCode,
@@ -31,6 +32,18 @@ const CODES = raw`${CODE}(?:,[ \t]?${CODE}){0,15}#?`;
 /** An argument of a call. */
 const ARGUMENT = raw`(?:"[^"\n]{0,128}"|'[^'\n]{0,128}'|[^"'(),;\n]{1,60})`;
 const ACCOUNT = raw`(?:user(?:name)?|login|account)(?: is|:)? [^\s,\/]{2,64}`;
+
+/** A secret identified by the text around it. */
+interface Place {
+  readonly kind: string;
+  /** Two capture groups: the text to keep, and the secret; every repetition is bounded. */
+  readonly source: string;
+  readonly isSecret: (value: string, before: string) => boolean;
+  /** The words that start a match, unless anything can. */
+  readonly beginnings: readonly string[] | undefined;
+  /** Text that must occur, otherwise the pattern cannot match. */
+  readonly needs: string;
+}
 
 type Judge = Place["isSecret"];
 const isGivenWord: Judge = (value) => isGiven(value, "password");
@@ -102,7 +115,7 @@ jdbc:oracle:\w{2,5}:[^/\s]{1,64}\/~>[^@\s]{1,128}~>(?=@)~>jdbc:oracle
 https:\/\/(?:(?:\w{1,20}\.)?discord(?:app)?\.com\/api\/webhooks\/\d{10,24}\/|[\w.-]{1,60}\.webhook\.office\.com\/webhookb2\/|outlook\.office\.com\/webhook\/|hooks\.zapier\.com\/hooks\/catch\/|chat\.googleapis\.com\/v1\/spaces\/[\w-]{1,40}\/messages\?|hook\.\w{2,6}\.make\.com\/|[\w-]{1,40}\.infura\.io\/v3\/|[\w-]{1,40}\.g\.alchemy\.com\/v2\/|api\.telegram\.org\/bot)~>[^\s"'<>\x60)]{16,400}~>~>https://
 == header areOfSession
 \bcookie["']?:[ \t]{0,8}~>[^\r\n'"]{1,4096}
-\s(?:-b|--cookie) ["']~>[^\r\n'"]{1,4096}~>~> -
+(?<=\s)(?:-b|--cookie) ["']~>[^\r\n'"]{1,4096}
 == header isDrawn
 // A cookie of a session, in code
 cookies?\b[^\n]{0,80}?(?:sess(?:ion)?(?:[_-]?id)?|sid)["']?(?:, ?["']?value["']?)?[ \t]?(?:[=:,]|=>)[ \t]?["']?~>[\w%.+\/=-]{16,512}~>~>ookie
@@ -137,7 +150,7 @@ ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOT
 == call isGivenWord
 // Calls that sign or verify with a secret
 \b(?:jwt[.](?:sign|verify|encode|decode)|createHmac|createCipheriv)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]|\b(?:AES[.]new|hmac[.]new|SecretKeySpec|Fernet|SecretBox|ChaCha20\w{0,10})\(\s{0,8}(?:key=)?(?:bytes[.]fromhex\()?b?["']~>[^"'\x60\s]{6,256}~>(?=["'\x60])
-\((?<=(?:auth|login|connect\w{0,8}|credentials?|ftp|smtp|imap|btoa)\()[^()\n]{0,80}?["'][\w.@-]{0,40}(?:["'],[ \t]{0,4}(?:Some\()?["']|(?<!jdbc):(?!\/\/))~>(?=[^"'\s]{0,256}[^a-z"'\s./-])[^"'\s]{6,256}~>(?=["'])~>(
+(?:auth|login|connect\w{0,8}|credentials?|ftp|smtp|imap|btoa)\([^()\n]{0,80}?["'][\w.@-]{0,40}(?:["'],[ \t]{0,4}(?:Some\()?["']|(?<!jdbc):(?!\/\/))~>(?=[^"'\s]{0,256}[^a-z"'\s./-])[^"'\s]{6,256}~>(?=["'])
 // Clients and credentials: the password is behind the host, the port or the user
 \b(?:HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|(?:SFTP|SCP|FTP|SSH|SMTP|Search|Minio[.])Client(?:[.]create)?|algoliasearch|radius_add_server|(?:auth|login)(?<=[.:]\w{4,5})(?!\w))[ \t]{0,2}\(\s{0,16}(?:${ARGUMENT},\s{0,16}){1,3}b?["']~>(?=[^"'\s]{0,256}[\dA-F!#$%^&*+=?~])[^"'\s]{6,256}~>(?=["'])
 == call isMixed
@@ -157,7 +170,7 @@ app[ _-]?pass(?:word|wd)?[ \t]{0,3}[:=][ \t]{0,3}~>[a-z]{4}(?:[\x20][a-z]{4}){3}
 == sql isFilledIn
 \b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'~>(?:[^'\n]|''){3,256}~>(?=')
 == credentials-file isFilledIn
-(?:^|[\n"'])(?:[a-z0-9.-]{1,80}|\*):(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:~>(?:[^\s:\\"']|\\.){3,128}~>(?=["']|\r?\n|$| (?:<-|#|>))~>:
+:(?=[\d*]{1,5}:)(?<=(?:^|[\n"'])(?:[a-z0-9.-]{1,80}|\*):)(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:~>(?:[^\s:\\"']|\\.){3,128}~>(?=["']|\r?\n|$| (?:<-|#|>))
 == credentials-file always
 // BitLocker recovery keys; storage keys listed by Azure
 ~>(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])~>~>-
@@ -241,9 +254,46 @@ function readTable(): Place[] {
     if (nextKind !== undefined) [kind, isSecret] = [nextKind, JUDGES[judge] as Judge];
     if (nextKind !== undefined || row === "" || row.startsWith("// ")) return [];
     const [before = "", value = "", behind = "", needs = ""] = row.split("~>");
-    const source = `(${before})(${value})${behind}`.replace(/(?<!\[) /g, "[ \\t]{1,8}");
-    return { kind, isSecret, needs, source };
+    const withBlanks = (pattern: string): string => pattern.replace(/(?<!\[) /g, "[ \\t]{1,8}");
+    const source = withBlanks(`(${before})(${value})${behind}`);
+    return { kind, isSecret, needs, source, beginnings: beginningsOf(withBlanks(before || value)) };
   });
+}
+
+/** Finds the secrets of all places; a pattern is compiled when a text first contains one of its beginnings. */
+function createPlaceFinder(table: readonly Place[]): Finder {
+  const scan = createScan(table.map(({ beginnings }) => beginnings));
+  const patterns: RegExp[] = [];
+  const free = [...table.keys()].filter((index) => table[index]?.beginnings === undefined);
+  return (text) => {
+    const found: Finding[] = [];
+    /** By pattern: where its next match can start. */
+    const from: number[] = [];
+    const tryAt = (index: number, at: number): boolean => {
+      const place = table[index] as Place;
+      from[index] ??= text.includes(place.needs) ? 0 : Number.POSITIVE_INFINITY;
+      if (at < (from[index] as number)) return false;
+      patterns[index] ??= new RegExp(place.source, place.beginnings === undefined ? "gi" : "iy");
+      const pattern = patterns[index];
+      pattern.lastIndex = at;
+      const match = pattern.exec(text);
+      if (match === null) return false;
+      from[index] = pattern.lastIndex;
+      found.push(...findingOf(place, match));
+      return true;
+    };
+    scan(text, tryAt);
+    for (const index of free) while (tryAt(index, from[index] ?? 0));
+    return found;
+  };
+}
+
+/** The secret of a match, without sentence-ending punctuation. */
+function findingOf({ kind, isSecret }: Place, match: RegExpExecArray): Finding[] {
+  const [, before = "", found = ""] = match;
+  const value = kind === "prose" ? found.replace(/[.,;:)\]*]+$/, "") : found;
+  const start = match.index + before.length;
+  return value === "" || !isSecret(value, before) ? [] : [{ start, end: start + value.length, kind }];
 }
 
 let finder: Finder | undefined;

@@ -2,6 +2,7 @@ import type { Redaction } from "../core/ports.ts";
 import { isList, requireOptions, requireText } from "../errors.ts";
 import { compilePatterns } from "./custom-patterns.ts";
 import {
+  createRunFinder,
   type Finder,
   type Finding,
   findAround,
@@ -12,11 +13,12 @@ import {
 } from "./finding.ts";
 import { mayHoldJsonLines, redactJson, redactJsonText } from "./json.ts";
 import { findInLines, findKubernetesSecrets } from "./lines.ts";
-import { findKeyValues, findNear } from "./named.ts";
+import { findKeyValues } from "./named.ts";
+import { findNear } from "./near.ts";
 import { findPersonal } from "./personal.ts";
 import { findPlaces } from "./places.ts";
 import { findPrivateKeys } from "./private-keys.ts";
-import { findAnchoredTokens, findTokens } from "./tokens.ts";
+import { findTokens } from "./tokens.ts";
 
 /** Redacts secrets in data that leaves the process; never changes its input. */
 export interface Redactor extends Redaction {
@@ -49,19 +51,12 @@ export const REDACTION_OFF_WARNING =
 export const WITHHELD = "<REDACTED:withheld>";
 
 /** Layers whose findings depend only on the nearby text. */
-const PLAIN: readonly Finder[] = [
-  findTokens,
-  findAnchoredTokens,
-  findKeyValues,
-  findNear,
-  findPlaces,
-  findInLines,
-];
+const PLAIN: readonly Finder[] = [findTokens, findKeyValues, findNear, findPlaces, findInLines];
 const NEAR: readonly Finder[] = [...PLAIN, findEncoded];
 /** A text of a single word: it has no names or context. */
 const ONE_WORD = /^[\w./#-]+$/;
 /** The layers for a single word. */
-const IN_WORD: readonly Finder[] = [findTokens, findAnchoredTokens, findEncoded];
+const IN_WORD: readonly Finder[] = [findTokens, findEncoded];
 /** The layers for decoded base64. */
 const INNER: readonly Finder[] = [...PLAIN, findPrivateKeys];
 const DEADLINE = 5000;
@@ -75,20 +70,28 @@ const COST = 64;
 const SHORT = 256;
 
 const BEGINNING = 24;
-/** Runs of the characters of both base64 alphabets; a longer one is read in parts. */
-const BASE64 = /[\w+/-]{24,65536}/g;
+/** A longer run is read in parts. */
+const LONGEST_RUN = 65_536;
+/** Runs of the characters of both base64 alphabets. */
+const findRuns = createRunFinder(/[\w+/-]/, BEGINNING);
 const PRINTED = /^[\t\n\r\x20-\x7e]+$/;
 
 /** Base64 runs whose decoded text contains a secret; decoding stops if the beginning is not text. */
 function* findEncoded(text: string): Generator<Finding> {
-  for (const { 0: run, index: start } of text.matchAll(BASE64)) {
-    if (!PRINTED.test(decoded(run.slice(0, BEGINNING)))) continue;
-    const inner = decoded(run);
+  for (const { start, end } of findRuns(text).flatMap(partsOf)) {
+    if (!PRINTED.test(decoded(text.slice(start, start + BEGINNING)))) continue;
+    const inner = decoded(text.slice(start, end));
     if (!INNER.some((find) => !find(inner)[Symbol.iterator]().next().done)) continue;
-    const end = start + run.length;
     const padding = /^={0,2}/.exec(text.slice(end, end + 2))?.[0].length ?? 0;
     yield { start, end: end + padding, kind: "base64" };
   }
+}
+
+function partsOf({ start, end }: Span): Span[] {
+  const parts: Span[] = [];
+  for (let at = start; end - at >= BEGINNING; at += LONGEST_RUN)
+    parts.push({ start: at, end: Math.min(end, at + LONGEST_RUN) });
+  return parts;
 }
 
 function decoded(run: string): string {

@@ -1,7 +1,8 @@
 import { crc32 } from "../core/records.ts";
+import { beginningsOf, createScan } from "./beginnings.ts";
 import type { Finding } from "./finding.ts";
 
-// Tokens recognizable by their own format: a table of issuers, and a scanner that finds them in one pass.
+// Tokens recognizable by their own format: tables of issuers.
 
 const { raw } = String;
 
@@ -189,34 +190,34 @@ Web tokens: eyJ{url64:8-8000}.{url64:8-16000}.{url64:0-4000} eyJ{url64:8-8000}.{
 `;
 
 /**
- * Tokens identified by text in the middle or at the end: issuer, required text, and the pattern of the whole
- * token, with every repetition bounded; separated by `~>`.
+ * Tokens identified by text in the middle or at the end: issuer, the pattern of what stands before that text, and
+ * of that text and what follows, with every repetition bounded; separated by `~>`.
  */
 const ANCHORED = raw`
-HashiCorp Terraform~>.atlasv1.~>\b[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{55,75}
-Azure~>Q~~>(?<![\w~.-])[\w~.]{3}\dQ~[\w~.-]{31,34}(?![\w~-])
-Azure DevOps~>AZDO~>\b[A-Za-z0-9]{70,80}AZDO[A-Za-z0-9]{4,8}\b
-Azure Storage~>+ASt~>[A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{5,8}={0,2}
-Azure~>+ACR~>(?<![\w+/])[A-Za-z0-9+/]{42}\+ACR[A-D][A-Za-z0-9]{4,7}\b
-Azure~>JQQJ99~>\b[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}\b
-MaxMind~>_mmk~>\b[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk\b
-Mailchimp~>-us~>\b[0-9a-f]{32}-us\d{1,2}\b
-Telegram~>:A~>\b\d{8,10}:A[\w-]{33,35}(?![\w-])
-Discord~>.~>\b[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])
-Facebook~>|~>\b\d{15,16}\|[\w-]{27,40}\b
-Twitter~>-~>\b\d{15,19}-[A-Za-z0-9]{40}\b
-Mailgun~>-~>\b[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\b
-Atlassian~>ATATT~>\bATATT[\w+/-]{30,400}=[0-9A-Za-z]{8}\b
-New Relic~>NRAL~>\b[0-9a-z]{36}NRAL\b
-Salesforce~>!~>\b00D[A-Za-z0-9]{12,15}![\w.]{60,150}
-X~>AAAAAAAAAAAAAAA~>\bA{15,24}\w{4,30}%[\w%]{50,120}\b
-MySQL~>*~>\*[0-9A-F]{40}\b
-crypt~>$~>\${1,2}(?:(?:1|apr1)\${1,2}[./\w]{1,8}\${1,2}[./\w]{22}|2[abxy]\${1,2}\d\d\${1,2}[./\w]{53}|[56]\$(?:rounds=\d{1,9}\$)?[./\w]{1,16}\$[./\w]{43,86}|[89]\$[./\w]{14}\$[./\w]{43}|y\$[./\w]{3,8}\$[./\w]{8,40}\$[./\w]{43}|argon2(?:id|i|d)\$v=\d{1,3}\$m=\d{1,8},t=\d{1,4},p=\d{1,3}\$[\w+/]{8,64}\$[\w+/]{16,128}|krb5(?:asrep|tgs)\$\d\d\$[\w@.*/$:-]{60,4096})
-OpenAI~>T3BlbkFJ~>\b[\w-]{20,80}T3BlbkFJ[\w-]{20,80}
-DeepL~>:fx~>\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}:fx\b
-Express session~>s%3A~>\bs%3A[\w-]{32}\.[\w%]{43,61}
-Sidekiq~>contribsys~>\b[0-9a-f]{8}:[0-9a-f]{8}(?=@(?:gems|enterprise)\.contribsys)
-Sidekiq~>CONTRIBSYS__COM~>(?<=CONTRIBSYS__COM["'\s=:]{1,5})[0-9a-f]{8}:[0-9a-f]{8}\b
+HashiCorp Terraform~>\b[A-Za-z0-9]{14}~>\.atlasv1\.[\w=-]{55,75}
+Azure~>(?<![\w~.-])[\w~.]{3}\d~>Q~[\w~.-]{31,34}(?![\w~-])
+Azure DevOps~>\b[A-Za-z0-9]{70,80}~>AZDO[A-Za-z0-9]{4,8}\b
+Azure Storage~>[A-Za-z0-9+/]{76}~>\+ASt[A-Za-z0-9+/]{5,8}={0,2}
+Azure~>(?<![\w+/])[A-Za-z0-9+/]{42}~>\+ACR[A-D][A-Za-z0-9]{4,7}\b
+Azure~>\b[A-Za-z0-9]{52}~>JQQJ99[A-Za-z0-9]{26}\b
+MaxMind~>\b[A-Za-z0-9]{6}_[A-Za-z0-9]{29}~>_mmk\b
+Mailchimp~>\b[0-9a-f]{32}~>-us\d{1,2}\b
+Telegram~>\b\d{8,10}~>:A[\w-]{33,35}(?![\w-])
+Discord~>~>\b[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])
+Facebook~>\b\d{15,16}~>\|[\w-]{27,40}\b
+Twitter~>\b\d{15,19}~>-[A-Za-z0-9]{40}\b
+Mailgun~>\b[0-9a-f]{32}~>-[0-9a-f]{8}-[0-9a-f]{8}\b
+Atlassian~>~>\bATATT[\w+/-]{30,400}=[0-9A-Za-z]{8}\b
+New Relic~>\b[0-9a-z]{36}~>NRAL\b
+Salesforce~>~>\b00D[A-Za-z0-9]{12,15}![\w.]{60,150}
+X~>~>\bA{15,24}\w{4,30}%[\w%]{50,120}\b
+MySQL~>~>\*[0-9A-F]{40}\b
+crypt~>~>\${1,2}(?:(?:1|apr1)\${1,2}[./\w]{1,8}\${1,2}[./\w]{22}|2[abxy]\${1,2}\d\d\${1,2}[./\w]{53}|[56]\$(?:rounds=\d{1,9}\$)?[./\w]{1,16}\$[./\w]{43,86}|[89]\$[./\w]{14}\$[./\w]{43}|y\$[./\w]{3,8}\$[./\w]{8,40}\$[./\w]{43}|argon2(?:id|i|d)\$v=\d{1,3}\$m=\d{1,8},t=\d{1,4},p=\d{1,3}\$[\w+/]{8,64}\$[\w+/]{16,128}|krb5(?:asrep|tgs)\$\d\d\$[\w@.*/$:-]{60,4096})
+OpenAI~>\b[\w-]{20,80}~>T3BlbkFJ[\w-]{20,80}
+DeepL~>\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}~>:fx\b
+Express session~>~>\bs%3A[\w-]{32}\.[\w%]{43,61}
+Sidekiq~>\b[0-9a-f]{8}~>:[0-9a-f]{8}(?=@(?:gems|enterprise)\.contribsys)
+Sidekiq~>(?<=CONTRIBSYS__COM["'\s=:]{1,5})[0-9a-f]{8}~>:[0-9a-f]{8}\b
 `;
 
 /** The format of an issuer's tokens. */
@@ -256,70 +257,66 @@ function patternOf(shape: string): RegExp {
   return new RegExp(source, "y");
 }
 
-const ASCII = 128;
-/** Formats by the code of their first two characters, longest prefix first; built by the first search. */
-let byBeginning: Map<number, TokenFormat[]> | undefined;
-/** By the code of two characters: a bit for each third character of a prefix, by its code modulo 32. */
-const GOES_ON = new Int32Array(ASCII * ASCII);
+/** Tokens without a fixed prefix. */
+const ANCHORED_TOKENS = ANCHORED.trim()
+  .split("\n")
+  .map((row) => {
+    const [issuer = "", before = "", source = ""] = row.split("~>");
+    return { issuer, source, pattern: new RegExp(`(?<=(${before}))${source}`, "y") };
+  });
 
-function formatsByBeginning(): Map<number, TokenFormat[]> {
-  if (byBeginning !== undefined) return byBeginning;
-  byBeginning = new Map();
-  for (const format of tokenFormats().toSorted((one, other) => other.prefix.length - one.prefix.length)) {
-    const { prefix } = format;
-    const code = prefix.charCodeAt(0) * ASCII + prefix.charCodeAt(1);
-    byBeginning.set(code, [...(byBeginning.get(code) ?? []), format]);
-    GOES_ON[code] = (GOES_ON[code] as number) | (prefix.length > 2 ? 1 << prefix.charCodeAt(2) : -1);
-  }
-  return byBeginning;
+/** The formats, longest prefix first, and where one of them can start or one without a prefix be; built by the first search. */
+function createTokenScan() {
+  const formats = tokenFormats().toSorted((one, other) => other.prefix.length - one.prefix.length);
+  const prefixes = formats.map(({ prefix }) => [prefix]);
+  const anchors = ANCHORED_TOKENS.map(({ source }) => beginningsOf(source));
+  return { formats, scan: createScan([...prefixes, ...anchors]) };
 }
 
-/** Tokens with a fixed prefix. */
+let known: ReturnType<typeof createTokenScan> | undefined;
+
+/** Tokens by their own format. */
 export function findTokens(text: string): Finding[] {
+  known ??= createTokenScan();
+  const { formats, scan } = known;
   const found: Finding[] = [];
-  const formats = formatsByBeginning();
   const barred = new Map<TokenFormat, number>();
-  for (let index = nextBeginning(text, 0); index !== -1; index = nextBeginning(text, index + 1)) {
-    const code = text.charCodeAt(index) * ASCII + text.charCodeAt(index + 1);
-    const finding = tokenAt(text, index, formats.get(code) ?? [], barred);
-    if (finding === undefined || isKeyId(text, finding)) continue;
-    found.push(finding);
-    index = finding.end - 1;
-  }
+  let from = 0;
+  scan(text, (index, at) => {
+    const format = formats[index];
+    if (format === undefined) found.push(...anchoredAt(text, at, index - formats.length));
+    const finding = format && at >= from ? tokenAt(text, at, format, barred) : undefined;
+    if (finding === undefined) return;
+    const isId = isKeyId(text, finding);
+    from = isId ? at + 1 : finding.end;
+    if (!isId) found.push(finding);
+  });
   return found;
 }
 
-/** The next position from `from` whose three characters can begin a token; -1 if there is none. */
-function nextBeginning(text: string, from: number): number {
-  const last = text.length - 2;
-  for (let index = from; index < last; index++) {
-    const first = text.charCodeAt(index);
-    const second = text.charCodeAt(index + 1);
-    if (first >= ASCII || second >= ASCII) continue;
-    const thirds = GOES_ON[first * ASCII + second] as number;
-    if (thirds !== 0 && ((thirds >>> text.charCodeAt(index + 2)) & 1) === 1) return index;
-  }
-  return -1;
+function anchoredAt(text: string, at: number, index: number): Finding[] {
+  const { issuer, pattern } = ANCHORED_TOKENS[index] as (typeof ANCHORED_TOKENS)[number];
+  pattern.lastIndex = at;
+  const match = pattern.exec(text);
+  if (match === null) return [];
+  const [whole, before = ""] = match;
+  return [{ start: at - before.length, end: at + whole.length, kind: `token:${issuer}` }];
 }
 
 function tokenAt(
   text: string,
   start: number,
-  candidates: readonly TokenFormat[],
+  format: TokenFormat,
   barred: Map<TokenFormat, number>,
 ): Finding | undefined {
-  let atBoundary: boolean | undefined;
-  for (const format of candidates) {
-    const { prefix, mark, issuer } = format;
-    if (!text.startsWith(prefix, start)) continue;
-    atBoundary ??= isAtBoundary(text, start);
-    // After `dump-` or `my_`, a prefix of four characters is sufficient.
-    const begins = atBoundary || (prefix.length >= 4 && /[_-]/.test(text.charAt(start - 1)));
-    const end = begins || mark === "!" ? endAt(text, start, format, barred) : undefined;
-    if (end !== undefined && isToken(text.slice(start + prefix.length, end), mark, begins))
-      return { start, end, kind: `token:${issuer}` };
-  }
-  return undefined;
+  const { prefix, mark, issuer } = format;
+  if (!text.startsWith(prefix, start)) return undefined;
+  // After `dump-` or `my_`, a prefix of four characters is sufficient.
+  const begins = isAtBoundary(text, start) || (prefix.length >= 4 && /[_-]/.test(text.charAt(start - 1)));
+  const end = begins || mark === "!" ? endAt(text, start, format, barred) : undefined;
+  return end !== undefined && isToken(text.slice(start + prefix.length, end), mark, begins)
+    ? { start, end, kind: `token:${issuer}` }
+    : undefined;
 }
 
 /** The end of the token; `barred` has, by format, the position before which it cannot start. */
@@ -389,21 +386,4 @@ export function checksumOf(entropy: string): string {
   let digits = "";
   for (; rest > 0; rest = Math.floor(rest / 62)) digits = BASE62.charAt(rest % 62) + digits;
   return digits.padStart(CHECK_LENGTH, "0");
-}
-
-const ANCHORED_TOKENS = ANCHORED.trim()
-  .split("\n")
-  .map((row) => {
-    const [issuer = "", anchor = "", pattern = ""] = row.split("~>");
-    return { issuer, anchor, pattern: new RegExp(pattern, "g") };
-  });
-
-/** Tokens without a fixed prefix. */
-export function* findAnchoredTokens(text: string): Generator<Finding> {
-  for (const { issuer, anchor, pattern } of ANCHORED_TOKENS) {
-    if (!text.includes(anchor)) continue;
-    for (const match of text.matchAll(pattern)) {
-      yield { start: match.index, end: match.index + match[0].length, kind: `token:${issuer}` };
-    }
-  }
 }
