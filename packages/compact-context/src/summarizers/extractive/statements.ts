@@ -326,7 +326,7 @@ const DECISION_HEADING =
   /\b(?:(?:design|key|important|product|main) )?decisions?(?: \([^)]{1,40}\)| (?:captured|made|so far|taken))?\s?[:：]?$|^why (?:i|we) (?!was|were|am|are)\w+ .{1,60}$|\bchosen (?:approach|design)\b|^(?:i|we|option \w+|my) .{0,80}\bbecause\b.{0,3}$/;
 /** What people say of what they want built, as a choice. */
 const WANTED =
-  /^(?:ok(?:ay)?,? |yes,? )?let['’]?s go with (?!it\b|that\b)\S|\bi(?:['’]d| would) (?:prefer|rather)\b|\bi(?:['’]d| would)? like (?:option|approach|to (?:use|go|keep|stay|start with))\b|\b(?:instead of|rather than)\b|^no, \S|^i think (?:option )?[a-d1-9]\b|^[a-d]\)[, ]{1,2}(?!so|would|should|if|what|why)\S/;
+  /^(?:ok(?:ay)?,? |yes,? )?let['’]?s go with (?!it\b|that\b)\S|\bi(?:['’]d| would) (?:prefer|rather)\b|\bi(?:['’]d| would)? like (?:option|approach|to (?:use|go|keep|stay|start with))\b|\b(?:instead of|rather than)\b|^no, \S|^i think (?:option )?[a-d1-9]\b|^[a-d]\)[, ]{1,2}(?!so|would|should|if|what|why)\S|^fix: \S|^(?:yes|yeah|ok(?:ay)?|sure|no|in that case),? (?:please )?(?:go ahead and \w|(?:try to )?use\b|do #?\d)|\bi (?:do not|don['’]t) want\b|\blet['’]?s (?:(?:also|just|not|then|instead|first) )?(?:add|remove|abandon|use|keep|drop|rename|split|merge|move|store|put|replace|change|stick|skip|leave|limit|start with|switch|revert|(?:fix|tackle|do) (?:the )?#?\d)(?! (?:\w+ing|on|it|that)\b)/;
 
 /** A choice phrased as a question, or with one behind it: "can we use tabs instead of spaces?" */
 const ASKS_FOR =
