@@ -23,3 +23,18 @@ it.each([
   "yes, please do",
   "can we fix: the labels?",
 ])("a person only goes on or asks: %s", (text) => expect(said(text, "user")).toEqual([]));
+
+it.each([
+  "I'll use a plain list for the crates.",
+  "Got it, I’ll leave the label as it is.",
+  "I'll keep the crate sealed for this run.",
+  "We should not copy that name for our scale.",
+])("an assistant says what it takes: %s", (text) => expect(said(text)).toHaveLength(1));
+
+it.each([
+  "I'll use the packing skill for this.",
+  "I'll use a reviewer agent to look at the crates.",
+  "I'll keep waiting for the scale.",
+  "I'll keep an eye on the scale.",
+  "I'll keep the bounded wait active.",
+])("an assistant says how it goes on: %s", (text) => expect(said(text)).toEqual([]));

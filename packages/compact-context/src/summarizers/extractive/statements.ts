@@ -309,9 +309,9 @@ const NAMED =
 /** States that something is intended. */
 const MEANT =
   /\b(?:by design|deliberately|on purpose)\b|^(?:so )?(?:i|we) (?:did not|didn['’]t|do not|don['’]t|will not|won['’]t|would not|wouldn['’]t|am not going to) (?!know|see|think|have|find|need to|want to).{4,160}\b(?:because|since|so that|to (?:keep|avoid))\b/;
-/** States which way to go. */
+/** States which way to go; a skill or an agent is what the next step needs, not a choice. */
 const CHOOSES =
-  /^(?:(?:so|yes|then|for [^,]{2,40}),? ){0,2}(?:i|we)(?:['’]d| should| would)(?: not| rather)? (?:avoid|keep|group|treat|separate|store|reuse|default|leave|stay|drop|stop|optimi[sz]e)\w*\b|\bshould (?:only )?(?:stay|remain|default)\b/;
+  /^(?:(?:so|yes|then|for [^,]{2,40}),? ){0,2}(?:i|we)(?:['’]d| should| would)(?: not| rather)? (?:avoid|keep|group|treat|separate|store|reuse|default|leave|stay|drop|stop|optimi[sz]e)\w*\b|\bshould (?:only )?(?:stay|remain|default)\b|\bwe should(?: not|n['’]t) \w|^(?:(?:so|yes|then|for now|ok|okay|got it|good|agreed|right),? ){0,2}i['’]ll (?:just |only )?(?:use (?!.{1,80}\b(?:skill|sub-?agent|agent|tool|reference)s?\b)|(?:keep (?!\w+ing\b|an eye|the (?:\w+ )?wait)|leave|reuse|skip|stick|store|consolidate|combine|merge)\b)/;
 /** Says what is done and what for, or which other way is left. */
 const ON_PURPOSE =
   /(?:^|, so )(?:(?:so|then|now|yes|ok|okay|got it|for now|instead|agreed),? ){0,2}(?:(?:i|we)(?:['’]ll| will|['’]m going to| am going to|['’]d)|let me) (?!know|see|check|look|read|verify|inspect|run|think|try|start|wait|continue|let|give|mark|show|explain|need|have|can)\w+ .{4,240}\b(?:instead of|rather than|so (?:that |the |it |they |we |each |both )\w+|because|to avoid|without (?!any issue)\w+ing|by \w+ing)\b|^(?:for now|instead),? (?:(?:i|we)(?:['’]ll| will)|let me) (?!check|look|see|read|verify|try)\w+|\blet me (?:take|use|try) a (?:different|simpler|cleaner) approach\b/;
