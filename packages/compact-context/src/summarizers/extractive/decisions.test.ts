@@ -38,3 +38,10 @@ it.each([
   "I'll keep an eye on the scale.",
   "I'll keep the bounded wait active.",
 ])("an assistant says how it goes on: %s", (text) => expect(said(text)).toEqual([]));
+
+it("an item that puts one way in the place of another is a decision, a report of it is none", () => {
+  expect(said("- For parcels, set the limit to grams instead of pounds")).toHaveLength(1);
+  expect(said("- Read the weight from the label rather than from the scale")).toHaveLength(1);
+  expect(said("- Weights are now in grams instead of pounds")).toEqual([]);
+  expect(said("- The scale reads pounds instead of grams")).toEqual([]);
+});

@@ -317,7 +317,7 @@ const ON_PURPOSE =
   /(?:^|, so )(?:(?:so|then|now|yes|ok|okay|got it|for now|instead|agreed),? ){0,2}(?:(?:i|we)(?:['’]ll| will|['’]m going to| am going to|['’]d)|let me) (?!know|see|check|look|read|verify|inspect|run|think|try|start|wait|continue|let|give|mark|show|explain|need|have|can)\w+ .{4,240}\b(?:instead of|rather than|so (?:that |the |it |they |we |each |both )\w+|because|to avoid|without (?!any issue)\w+ing|by \w+ing)\b|^(?:for now|instead),? (?:(?:i|we)(?:['’]ll| will)|let me) (?!check|look|see|read|verify|try)\w+|\blet me (?:take|use|try) a (?:different|simpler|cleaner) approach\b/;
 /** Prefers one way to another, as an item of a list. */
 const PREFERS =
-  /^(?:keep|re-?use|use|preserve|prefer|leave|store|default|put|treat|avoid|drop) (?!of\b).{8,240}(?:\b(?:instead of|rather than)\b|, not |\bbut not\b)/;
+  /^(?:keep|re-?use|use|preserve|prefer|leave|store|default|put|treat|avoid|drop) (?!of\b).{8,240}(?:\b(?:instead of|rather than)\b|, not |\bbut not\b)|^(?:for [^,]{2,40}, )?(?:add|set|change|group|extract|read|replace|make|move|pass|return|write|switch|rename|load|call|run|send|show|compute|check|create|generate|take|skip|stop|compare|derive|log|store) (?!of\b).{4,240}\b(?:instead of|rather than)\b/;
 /** Accepts a proposal and states what follows. */
 const AGREES =
   /^(?:yes,? )?(?:i agree|agreed|good call|good idea|fair (?:point|enough))(?: with [^,.;:—–-]{1,60})?[,.;:—– -]{1,3}(?! ?(?:let me|i['’]ll (?:check|look|read)|that|this is|here)).{12,}/;
