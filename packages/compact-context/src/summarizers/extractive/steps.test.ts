@@ -321,6 +321,23 @@ describe("the story", () => {
     expect(told).not.toMatch(/a91c|total_tokens/);
   });
 
+  it("tells files that were read in a row as one, also where it stopped and when it is read again", async () => {
+    const read = (file: string, more: object = {}): Message[] =>
+      step("Read", { file_path: file, ...more }, "const grams = 1;");
+    const said: Message = { id: "s", role: "assistant", parts: [{ type: "text", text: "Now the crane." }] };
+    const steps = [
+      ...read("a.ts"),
+      ...read("b.ts", { offset: 20, limit: 9 }),
+      said,
+      ...read("c.ts"),
+      ...read("d.ts"),
+    ];
+    const told = await summaryOf(steps);
+    expect(told).toContain("\nLooked at: read a.ts, b.ts (lines 20–28)\n");
+    expect(section(told, "Where it stopped")).toContain("last: read b.ts (lines 20–28), c.ts, d.ts");
+    expect(await summaryOf(bash("make", "done"), undefined, told)).toContain("read a.ts, b.ts (lines 20–28)");
+  });
+
   it("tells a refused call once, in the words of the refusal", async () => {
     const refusal =
       "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nleave the old scale alone";
