@@ -114,6 +114,15 @@ describe("where the repository stands", () => {
     expect(told).toContain('last commit 4f0c2aa "Weigh parcels by the gram", no push seen since');
   });
 
+  it("tells the branch of the last commit where another one was taken since", async () => {
+    const back = [...committed, ...bash("git switch scales", "Switched to branch 'scales'")];
+    const told = section(await summaryOf(back), "Repository");
+    expect(told).toContain(
+      'branch scales\n- last commit 4f0c2aa "Weigh parcels by the gram" on release/2, no push',
+    );
+    expect(section(await summaryOf([]), "Repository")).toBeUndefined();
+  });
+
   it("tells a push, and what changed after the commit", async () => {
     const pushed = [...committed, ...bash("git push", "   11aa22b..4f0c2aa  release/2 -> release/2")];
     expect(section(await summaryOf(pushed), "Repository")).toContain(", pushed");

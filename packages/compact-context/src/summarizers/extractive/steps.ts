@@ -325,7 +325,7 @@ const NOT_PUSHED = /\[(?:remote )?rejected\]|^(?:error|fatal): /m;
 /** The repository's state as commands showed it; what none showed is empty. */
 export interface Repository {
   readonly branch: string;
-  /** The last commit: its id and its title. */
+  /** The last commit: its id and its title, and its branch where another one was taken since. */
   readonly commit: string;
   /** True if a push was seen after it. */
   readonly pushed: boolean;
@@ -381,7 +381,8 @@ export function readRepository(steps: readonly Step[]): Repository {
     .slice(at + 1)
     .filter(({ outcome }) => tookEffect(outcome))
     .flatMap(({ action }) => action.files.filter(({ effect }) => effect !== "read").map(({ path }) => path));
-  return { branch, commit, pushed, changed: [...new Set(since)] };
+  const elsewhere = commit !== "" && on !== "" && on !== branch ? ` on ${on}` : "";
+  return { branch, commit: `${commit}${elsewhere}`, pushed, changed: [...new Set(since)] };
 }
 
 // ---- task lists
