@@ -78,6 +78,7 @@ const JOINT = " | ";
 /** A piece with a separator of its own has its line to itself, behind one more blank, and is never parted. */
 const SEPARATED = /(?:^| )\|(?: |$)/;
 const ALONE = " ";
+const READ = /^read (?=\S)/;
 /** Marks omitted words. */
 const GAP = " …";
 const EPISODE = "### ";
@@ -133,7 +134,19 @@ function joinedLine(
   if (before?.kind !== kind || SEPARATED.test(before.text)) return `${LABELS[kind]}${text}`;
   if (sameCall(before.text, text))
     return `${lines.pop() ?? ""}${SAME_CALL}${text.slice(fromIn(text).length)}`;
-  return title === "staying" ? `${LABELS[kind]}${text}` : `${lines.pop() ?? ""}${JOINT}${text}`;
+  if (title === "staying") return `${LABELS[kind]}${text}`;
+  const reads = kind === "looked" && joinReads([before.text, text]).length === 1;
+  return `${lines.pop() ?? ""}${reads ? text.replace(READ, ", ") : `${JOINT}${text}`}`;
+}
+
+/** Reads in a row as one: "read a.ts, b.ts (lines 1–20)". */
+export function joinReads(texts: readonly string[]): string[] {
+  const joined: string[] = [];
+  for (const text of texts) {
+    const reads = READ.test(text) && READ.test(joined.at(-1) ?? "");
+    joined.push(reads ? `${joined.pop()}${text.replace(READ, ", ")}` : text);
+  }
+  return joined;
 }
 
 /** Follows a part of a request if the next part shown is not adjacent. */

@@ -327,9 +327,10 @@ function optionOf(label: string, asked: string): string | undefined {
   return line === undefined ? undefined : oneLine(line.replace(/^\s*[-*+•]\s+/, ""));
 }
 
-/** True if the words were typed anew with more behind them. */
+/** True if the words were typed anew with more behind them, in the place of a mark that ended them too. */
 function goesOn(before = "", words = ""): boolean {
-  return before !== "" && words.startsWith(before) && !/^[\p{L}\p{N}_-]/u.test(words.slice(before.length));
+  const open = before.replace(/[\s.!?…]+$/, "");
+  return open !== "" && words.startsWith(open) && !/^[\p{L}\p{N}_-]/u.test(words.slice(open.length));
 }
 
 function toEpisodes(entries: readonly Entry[]): Episode[] {

@@ -174,16 +174,19 @@ it("SUM-2 the same words typed again are a request of their own", async () => {
   );
 });
 
-it("a request that is typed anew with more words, before anything was done, is told once", async () => {
-  const messages = [
-    says("user", "Weigh the parcels of Ulm", "1"),
-    says("user", "Weigh the parcels of Ulm, and those of Bonn.", "2"),
-    says("assistant", "Weighed.", "a"),
-    says("user", "Now send them.", "3"),
-  ];
-  const { text } = await builtinSummarizer.summarize(messages, { maxTokens: 800 });
-  expect(text.match(/Weigh the parcels/g)).toHaveLength(1);
-});
+it.each(["Weigh the parcels of Ulm", "Weigh the parcels of Ulm?", "Weigh the parcels of Ulm."])(
+  "a request that is typed anew with more words, before anything was done, is told once: %s",
+  async (first) => {
+    const messages = [
+      says("user", first, "1"),
+      says("user", "Weigh the parcels of Ulm, and those of Bonn.", "2"),
+      says("assistant", "Weighed.", "a"),
+      says("user", "Now send them.", "3"),
+    ];
+    const { text } = await builtinSummarizer.summarize(messages, { maxTokens: 800 });
+    expect(text.match(/Weigh the parcels/g)).toHaveLength(1);
+  },
+);
 
 it("a request that only begins like the next one is told beside it", async () => {
   const messages = [

@@ -1,7 +1,7 @@
 import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
 import { isObject } from "../../errors.ts";
 import { type Action, idOf, textOf } from "./actions.ts";
-import { commandKey, isLookingCommand, worksElsewhere } from "./commands.ts";
+import { commandKey, isLookingCommand, programsOf, worksElsewhere } from "./commands.ts";
 import { NOT_RECORDED, type Outcome, tookEffect } from "./outcomes.ts";
 import { clipLine, oneLine, parsedJson, quotedCode } from "./text.ts";
 
@@ -109,9 +109,15 @@ export function familiesIn(text: string): Family[] {
 }
 
 const WHOLE = /(?:^|[\s:])(?:ci|check|verify|validate|all|precommit|pre-commit)(?=$|[\s:])/;
-/** A partial test run. */
+/** Flags that choose some of the tests. */
 const CHOSEN =
-  /(?:^|\s)(?:-run|-k|-t|--grep|--filter|-m|--testNamePattern|--test-name-pattern|--only)\b|::|\.(?:test|spec)\.\w|_test\.\w|test_\w+\.py/;
+  /(?:^|\s)(?:-run|-k|-t|--grep|--filter|-m(?! (?:pytest|unittest)\b)|--testNamePattern|--test-name-pattern|--only|--tests|--project|-Dtest|--package)(?![\w-])|\b(?:cargo|npm) test\b.* -[pw] /;
+/** Words behind a runner that choose nothing: they start it, or stand for all tests. */
+const ALL_TESTS = /^(?:run|watch|tests?|specs?|src|all|\.{1,3}|\d.*)$/;
+/** A flag whose next word is no value of it. */
+const BARE_FLAG = /^(?:-[bqsvx]|-vv|-race|-short|--|--(?:run|bail|verbose|silent|nocapture|test))$/;
+/** A flag whose value may look like a folder of tests. */
+const GIVEN = /^-.*(?:config|reporter|file|dir|setup|out|root|timeout|-c$)/i;
 const CONFLICT = /\bCONFLICT\b|^Automatic merge|\[(?:remote )?rejected\]|failed to push/;
 const CONCLUDES = /\bgit\b.{0,100}\b(?:commit|push|(?:merge|rebase|cherry-pick) --(?:continue|abort|skip))\b/;
 
@@ -175,10 +181,37 @@ function kindsOf(step: Step): readonly string[] {
   return own.length > 0 ? own : [key];
 }
 
-/** Whether a passing run shows a failure of that kind to be fixed: a partial run covers only the same run. */
+/** Whether a passing run shows a failure of that kind to be fixed: a partial run covers only what it holds. */
 function settles(run: Step, kind: string, before: Step): boolean {
-  const chosen = kind === "test" && CHOSEN.test(run.action.command ?? "");
-  return !chosen || keyOf(before) === keyOf(run) || linesOfFailure(before).some((line) => names(run, line));
+  if (kind !== "test" || keyOf(before) === keyOf(run)) return true;
+  const { command = "" } = run.action;
+  const lines = [...before.outcome.failing, ...before.outcome.errors];
+  if (lines.some((line) => names(run, line))) return true;
+  if (CHOSEN.test(command)) return false;
+  const chosen = chosenIn(command);
+  const failed = chosenIn(before.action.command ?? "");
+  const holds = (name: string): boolean => chosen.some((all) => name === all || name.startsWith(`${all}/`));
+  if (chosen.length === 0 || (failed.length > 0 && failed.every(holds))) return true;
+  return lines.some((line) => chosen.some((name) => name.includes("/") && line.includes(name)));
+}
+
+/** What a command chooses of all tests by words: none where one of its runs has all of them. */
+function chosenIn(command: string): readonly string[] {
+  const runs = programsOf(command).flatMap(({ words }) => {
+    const runner = words.findIndex((word) => FAMILIES.test.test(word));
+    return runner < 0 ? [] : [wordsBehind(words.slice(runner))];
+  });
+  return runs.some((words) => words.length === 0) ? [] : runs.flat();
+}
+
+/** The words behind a runner that are no flags, without the marks of a folder. */
+function wordsBehind([, ...words]: readonly string[]): string[] {
+  return words.flatMap((word, at) => {
+    const flag = /^-/.test(words[at - 1] ?? "") ? (words[at - 1] ?? "") : "--";
+    const isValue = !BARE_FLAG.test(flag) && !flag.includes("=") && (!word.includes("/") || GIVEN.test(flag));
+    const name = word.replace(/^\.\/(?=.)|\/(?:\.{3})?$|::.*$/g, "");
+    return word.startsWith("-") || isValue || ALL_TESTS.test(name) ? [] : [name];
+  });
 }
 
 /** True if a command selects the test that a failure line names. */
@@ -292,7 +325,7 @@ const NOT_PUSHED = /\[(?:remote )?rejected\]|^(?:error|fatal): /m;
 /** The repository's state as commands showed it; what none showed is empty. */
 export interface Repository {
   readonly branch: string;
-  /** The last commit: its id and its title. */
+  /** The last commit: its id and its title, and its branch where another one was taken since. */
   readonly commit: string;
   /** True if a push was seen after it. */
   readonly pushed: boolean;
@@ -348,7 +381,8 @@ export function readRepository(steps: readonly Step[]): Repository {
     .slice(at + 1)
     .filter(({ outcome }) => tookEffect(outcome))
     .flatMap(({ action }) => action.files.filter(({ effect }) => effect !== "read").map(({ path }) => path));
-  return { branch, commit, pushed, changed: [...new Set(since)] };
+  const elsewhere = commit !== "" && on !== "" && on !== branch ? ` on ${on}` : "";
+  return { branch, commit: `${commit}${elsewhere}`, pushed, changed: [...new Set(since)] };
 }
 
 // ---- task lists
