@@ -143,3 +143,64 @@ describe("what is told in passing", () => {
     expect(relationOf(then, first)).toBe("apart");
   });
 });
+
+describe("who and what a statement is about", () => {
+  it.each([
+    "誰かが東京に住んでいます。",
+    "有人住在南京。",
+    "Somebody lives in Oslo.",
+    "Jemand arbeitet in Husum.",
+    "Quelqu'un habite à Brest.",
+    "Alguien vive en Cádiz.",
+    "Alguém mora em Faro.",
+    "Кто-то живёт в Омске.",
+    "ありがとうございました。",
+    "Ich bin dagegen.",
+    "I am against it.",
+    "Je suis contre.",
+    "Sou contra.",
+    "Я против.",
+    "私は反対です。",
+    "Marco macht Feierabend.",
+    "Paul fait une pause.",
+  ])("learns nothing from %s", (text) => {
+    expect(learned(text)).toEqual([]);
+  });
+
+  it.each([
+    ["Temos 12 barcos.", "Temos 12 barcos."],
+    ["Me mudei para Sintra.", "Me mudei para Sintra."],
+    ["Anota aí: o barco sai do cais 4.", "O barco sai do cais 4."],
+    ["Notier: Die Fähre legt um acht ab.", "Die Fähre legt um acht ab."],
+    ["Запиши: паром уходит в восемь.", "Паром уходит в восемь."],
+    ["Лида делает афиши.", "Лида делает афиши."],
+    ["Marco testet die App.", "Marco testet die App."],
+    ["Elsa fait les affiches.", "Elsa fait les affiches."],
+  ])("MEM-14 learns from %s", (text, kept) => {
+    expect(learned(text)).toEqual([kept]);
+  });
+
+  it.each([
+    "Answer me briefly and without emojis.",
+    "Antworte mir kurz und ohne Emojis.",
+    "Antworte mir auf Deutsch.",
+    "Réponds-moi en français.",
+    "Respóndeme en español.",
+    "Me responda em português.",
+    "Отвечай мне коротко и без смайликов.",
+    "回答请简短一些。",
+    "日本語で答えてください。",
+    "返信は必ず日本語でお願いします。",
+  ])("MEM-14 how to answer is a rule: %s", (text) => {
+    expect(durableStatements([said(text)], [])).toMatchObject([{ section: "Constraints", text }]);
+  });
+
+  it.each([
+    "Antworte mir auf die Frage von gestern.",
+    "Respóndeme en la lista.",
+    "Reply to me without the table.",
+    "この質問に日本語で答えてください。",
+  ])("how to answer once is no rule: %s", (text) => {
+    expect(learned(text)).toEqual([]);
+  });
+});
