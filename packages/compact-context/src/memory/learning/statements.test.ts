@@ -3,6 +3,7 @@ import { both, facts, forgotten, notOwn, passing, told } from "../../../../../te
 import type { Message } from "../../core/message.ts";
 import { withoutToldSecrets } from "./own-words.ts";
 import { relationOf } from "./relation.ts";
+import { restOf } from "./rest.ts";
 import { durableStatements } from "./statements.ts";
 import { forgetWishes, isMeant } from "./wishes.ts";
 
@@ -202,5 +203,67 @@ describe("who and what a statement is about", () => {
     "この質問に日本語で答えてください。",
   ])("how to answer once is no rule: %s", (text) => {
     expect(learned(text)).toEqual([]);
+  });
+});
+
+describe("what a change replaces", () => {
+  it.each([
+    ["das Budget", "Das Budget ist 7000 Euro.", "Das Budget wurde auf 9000 Euro erhöht."],
+    ["le budget", "Le budget est de 7000 euros.", "Le budget a été augmenté à 9000 euros."],
+    ["el presupuesto", "El presupuesto es de 7000 euros.", "El presupuesto subió a 9000 euros."],
+    ["o orçamento", "O orçamento é de 7000 reais.", "O orçamento subiu para 9000 reais."],
+    ["预算", "预算是7000元。", "预算涨到9000元了。"],
+    ["予算", "予算は月5万円です。", "予算は月7万円に増えました。"],
+    ["期限", "パスは9月末で切れます。", "パスは12月末まで延長しました。"],
+    ["das Treffen", "Das Treffen ist um 9:30 Uhr im Keller.", "Das Treffen verschieben wir auf 10 Uhr."],
+    [
+      "a rule",
+      "報告は英語で書いてください。",
+      "報告を英語で書くのはやめて、これからは日本語で書いてください。",
+    ],
+    ["a rule", "报告用英文写。", "报告不要再用英文写了，以后用中文写。"],
+    ["a home", "Я родилась в Туле, но живу в Омске.", "Я переехала из Омска в Пермь."],
+    ["a home", "I was born in Salem but live in Boston.", "I moved from Boston to Denver."],
+    ["a birthplace", "I was born in Salem.", "I was born in Lynn, not Salem."],
+  ])("MEM-14 %s: %s, then %s", (_, first, then) => {
+    expect(relationOf(then, first)).toMatch(/replaces|likely/);
+  });
+
+  it.each([
+    ["I was born in Boston.", "I moved from Boston to Denver."],
+    ["I studied in Boston.", "I moved from Boston to Denver."],
+    ["私は札幌で生まれました。", "札幌から仙台に引っ越しました。"],
+    ["I learned Redis at my last job.", "We no longer use Redis."],
+    ["Поиск переехал с Meilisearch на Typesense.", "Я переехала из Костромы в Ярославль."],
+    ["Das Wiki ist von Confluence nach Notion umgezogen.", "Ich bin von Kassel nach Fulda gezogen."],
+    ["预算是700。", "房租涨到900了。"],
+    ["予算は5万円です。", "家賃が7万円に増えました。"],
+    ["Das Budget für Reisen ist 700 Euro.", "Das Budget für Werbung wurde auf 900 Euro erhöht."],
+    ["コミットは英語で書いてください。", "英語の勉強をやめました。"],
+    ["报告用英文写。", "别再用英文写邮件了。"],
+  ])("MEM-14 nothing of %s by %s", (first, then) => {
+    expect(relationOf(then, first)).toBe("apart");
+  });
+
+  it.each([
+    ["I was born in Salem but live in Boston.", "I moved from Boston to Denver.", "I was born in Salem."],
+    [
+      "We use Redis for the queue and MySQL for the rest.",
+      "The queue is on RabbitMQ now instead of Redis.",
+      "We use MySQL for the rest.",
+    ],
+    [
+      "Unser Server läuft auf kiwi.example.org, Port 7443.",
+      "Der Server ist umgezogen, läuft jetzt auf mango.example.org.",
+      "Unser Server läuft auf Port 7443.",
+    ],
+    [
+      "The staging server is at stage.example.org, port 8090.",
+      "The port of staging is 8095 now.",
+      "The staging server is at stage.example.org.",
+    ],
+    ["サーバーはGoで、画面は林さんが担当しています。", "画面は森さんが担当します。", "サーバーはGoです。"],
+  ])("MEM-14 of %s, %s leaves: %s", (first, then, rest) => {
+    expect(restOf(first, then)).toBe(rest);
   });
 });

@@ -53,11 +53,6 @@ const MOST_OF_ONE = 6;
 /** A message with more sentences is a story: its events are not facts, but states in it may be. */
 const MOST_OF_TALK = 8;
 
-/** True for transient states. */
-export function isTransient(text: string): boolean {
-  return TRANSIENT.test(text);
-}
-
 /** Rules that people state in their own name, oldest first: lasting ones, and those in `firm`. */
 export function ownRules(messages: readonly Message[], firm: ReadonlySet<string>): string[] {
   const rules = messages.flatMap((message) =>
