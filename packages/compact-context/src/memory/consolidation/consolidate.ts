@@ -31,6 +31,7 @@ import {
   firstSentence,
   isFirmRule,
   isTellingDecision,
+  rulesOf,
   type WorklogLine,
   worklogOf,
 } from "../session-update/state.ts";
@@ -237,11 +238,10 @@ export function historyEntry(messages: readonly Message[], at: number): Consolid
   const labelled = (label: string, items: readonly string[]): string[] =>
     [...new Set(items)].map((item) => `${label}: ${item}`);
   const decided = task.decisions.map(textOf).filter(isTellingDecision);
-  const asked = task.rules.map(textOf).filter(isFirmRule);
   const lines = [
     ...tellingTurns(log),
     ...labelled("Decided", decided.slice(-MOST_OF_A_KIND)),
-    ...labelled("Asked for", asked.slice(0, MOST_OF_A_KIND).toReversed()),
+    ...labelled("Asked for", rulesOf(task).slice(-MOST_OF_A_KIND)),
     ...labelled("Left open", openTasks(task.plan).slice(0, MOST_OF_A_KIND).map(textOf)),
   ];
   const [first] = log;
