@@ -269,7 +269,7 @@ function things(phrases: readonly string[]): ReadonlySet<string>[] {
 function namesIn(text: string): ReadonlySet<string> {
   const found =
     text.match(
-      /(?<=[\p{L}\d,;:)"'] ?)(?<![.!?] )\p{Lu}[\p{L}\d./_-]*|[#@]?[\p{L}\d]+[._/@:-][\p{L}\d._/@:-]+/gu,
+      /(?<=[\p{L}\d,;:)"'] ?)(?<![.!?] )(?<!(?<![\p{L}])(?:d(?:ie|as|en|em|es)|(?:ein|mein|unser|kein)\p{L}{0,2}|im|am|zum|zur|vom|beim) )\p{Lu}[\p{L}\d./_-]*|[#@]?[\p{L}\d]+[._/@:-][\p{L}\d._/@:-]+/gu,
     ) ?? [];
   return topicTerms(found.filter((name) => !/^\p{L}\p{Ll}*(?:-\p{Ll}+)+$/u.test(name)).join(" "));
 }

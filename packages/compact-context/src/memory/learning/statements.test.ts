@@ -4,7 +4,7 @@ import type { Message } from "../../core/message.ts";
 import { withoutToldSecrets } from "./own-words.ts";
 import { relationOf } from "./relation.ts";
 import { restOf } from "./rest.ts";
-import { durableStatements } from "./statements.ts";
+import { durableStatements, speaksAnewOf } from "./statements.ts";
 import { forgetWishes, isMeant } from "./wishes.ts";
 
 const said = (text: string): Message => ({ id: text, role: "user", parts: [{ type: "text", text }] });
@@ -266,4 +266,10 @@ describe("what a change replaces", () => {
   ])("MEM-14 of %s, %s leaves: %s", (first, then, rest) => {
     expect(restOf(first, then)).toBe(rest);
   });
+});
+
+it("a German noun is no name: another statement about one is no news", () => {
+  const older = "Gut, wir nehmen SQLite für die Filialen, weil die Leitungen oft ausfallen.";
+  expect(speaksAnewOf("Die Filialen in Stade und Celle haben die alte Version.", older)).toBe(false);
+  expect(speaksAnewOf("SQLite nehmen wir jetzt auch für die Kasse.", older)).toBe(true);
 });
