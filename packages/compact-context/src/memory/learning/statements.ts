@@ -17,7 +17,7 @@ import {
   TRANSIENT,
   word,
 } from "./language.ts";
-import { read } from "./meaning.ts";
+import { clausesIn, read } from "./meaning.ts";
 import { insteadOfForgotten, ownAsides, ownStatements, saidIn, sentencesOf } from "./own-words.ts";
 import { relationOf, tellsAnotherValue } from "./relation.ts";
 import { heldBy, holds, isOrdinary, list, toolsLike } from "./terms.ts";
@@ -275,11 +275,15 @@ const STATES: RegExp = rule(
   "^(?:\\p{Lu}[\\p{L}'’-]+\\s){1,3}(?:(?:is|was)\\s(?:now\\s)?(?:our|my|the)|owns|leads|maintains|manages|handles|replaced|replaces|took over)\\s",
 );
 
+/** Work done, in German, whose nouns are no names: `Ida hat die Ansicht fertig gemacht`. */
+const DONE = /\s(?:hat|haben)\s.*\s(?:\p{L}*ge\p{L}+(?:t|en)|\p{L}+iert)[.!]*$/u;
+
 function isThing(plain: string): boolean {
   const verb = THING.exec(plain);
   if (verb !== null && !OF_CODE.test(verb[0])) {
     const after = plain.slice(verb[0].length - 1);
-    return VALUE.test(after) || /(?<=\s)\p{Lu}\p{L}/u.test(after);
+    const isDone = DONE.test(plain) && !STRONG_CHANGE.test(plain);
+    return VALUE.test(after) || (!isDone && /(?<=\s)\p{Lu}\p{L}/u.test(after));
   }
   return (
     /^\p{Script=Cyrillic}/u.test(plain) && !/^\p{L}+(?:й|йте|ьте|ите)\s/u.test(plain) && VALUE.test(plain)
@@ -430,15 +434,13 @@ function isImperative(text: string): boolean {
  * speaker's words; undefined if there is none.
  */
 function newsOf(sentence: string, known: readonly string[]): string | undefined {
-  return [sentence, ...clausesOf(sentence)].find(
-    (piece) => states(piece) && known.some((older) => tellsMoreOf(piece, older)),
-  );
+  return pieces(sentence).find((piece) => states(piece) && known.some((older) => tellsMoreOf(piece, older)));
 }
 
 /** For ordering two lines: a newer text says something new about the older one, or names all it names. */
 export function speaksAnewOf(text: string, older: string): boolean {
   if (/[?？]$/.test(text)) return false;
-  return [text, ...clausesOf(text)].some((piece) => tellsMoreOf(piece, older)) || namesAllOf(text, older);
+  return pieces(text).some((piece) => tellsMoreOf(piece, older)) || namesAllOf(text, older);
 }
 
 function namesAllOf(text: string, older: string): boolean {
@@ -449,12 +451,11 @@ function namesAllOf(text: string, older: string): boolean {
   );
 }
 
-const CLAUSE = /[,;:]\s+|\s[–—-]+\s|,?\s(?:so|and|but)\s/u;
 /** A shorter clause says nothing on its own. */
 const FEWEST = 4;
 
-function clausesOf(sentence: string): readonly string[] {
-  return sentence.split(CLAUSE).filter((clause) => clause.split(/\s+/).length >= FEWEST);
+function pieces(sentence: string): readonly string[] {
+  return [sentence, ...clausesIn(sentence).filter((clause) => clause.split(/\s+/).length >= FEWEST)];
 }
 
 /** It states how something is: no wish, question or order, and not about the current moment. */
