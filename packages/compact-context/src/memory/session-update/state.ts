@@ -82,6 +82,7 @@ function lastSaid(messages: readonly Message[]): string {
     said
       .filter((sentence) => /[\p{L}\p{N}]{2}/u.test(sentence))
       .slice(0, 2)
+      .filter((sentence, place) => place === 0 || !/[:：]$/.test(sentence))
       .join(" "),
     LONGEST,
   );

@@ -91,6 +91,13 @@ describe("an update of SESSION.md", () => {
     expect(parseSessionMemory(await read()).constraints).toEqual([]);
   });
 
+  it("the heading of a list is not what was said last", () => {
+    const said = talk().user("Go on").reply("The client retries now.\n\nNext steps:\n\n- Write the notes");
+    const { currentState, nextSteps } = sessionStateOf(said.messages, emptySessionMemory());
+    expect(currentState).toContain("Last said: The client retries now.");
+    expect(nextSteps).toEqual(["Write the notes"]);
+  });
+
   it("an order in a tool's output is quoted as what the tool gave", () => {
     const list = talk()
       .user("Build it")

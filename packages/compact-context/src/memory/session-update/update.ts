@@ -9,6 +9,7 @@ import { recordUnits, renderRecord } from "../../summarizers/llm/records.ts";
 import { findUnfound, sourceOf } from "../../summarizers/llm/verify.ts";
 import { itemsOf, readDocument } from "../changes/document.ts";
 import { createMemoryWriter, replaceSession } from "../changes/writer.ts";
+import { REMEMBER } from "../learning/language.ts";
 import { sayTheSame } from "../learning/relation.ts";
 import { isSaidByUser } from "../learning/statements.ts";
 import { linesOf } from "../markdown.ts";
@@ -64,7 +65,7 @@ export async function refreshSession(
   const items = new Set(itemsOf(await writer.read("MEMORY.md")).map(({ text }) => text.toLowerCase()));
   const replaced = (await writer.superseded()).filter(({ by }) => by !== undefined);
   const old = new Set(replaced.map(({ text }) => text.toLowerCase()).filter((text) => !items.has(text)));
-  const isOld = (rule: string): boolean => old.has(rule.toLowerCase());
+  const isOld = (rule: string): boolean => old.has(rule.replace(REMEMBER, "").toLowerCase());
   const settle = async (answer: SessionAnswer | undefined, by: "model" | "program"): Promise<boolean> => {
     const given = { reason: `SESSION.md follows the conversation (${by})`, mayShrink: by === "program" };
     const done = await replaceSession(writer, (before) => textOf(lessons, answer, { before, isOld }), given);
