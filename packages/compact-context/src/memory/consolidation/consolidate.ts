@@ -14,14 +14,15 @@ import {
   plainWords,
 } from "../changes/document.ts";
 import { forgottenBy, type Superseded } from "../changes/forget.ts";
+import { TRANSIENT } from "../learning/language.ts";
 import { ownStatements, saidIn, withoutToldSecrets } from "../learning/own-words.ts";
-import { relationOf, replacedBy, restOf, sayTheSame } from "../learning/relation.ts";
+import { relationOf, replacedBy, sayTheSame } from "../learning/relation.ts";
+import { restOf } from "../learning/rest.ts";
 import {
   type DurableSection,
   type DurableStatement,
   durableStatements,
   isSaidByUser,
-  isTransient,
 } from "../learning/statements.ts";
 import { heldBy, topicTerms } from "../learning/terms.ts";
 import { forgetWishes, isMeant, meantBy, withNewer } from "../learning/wishes.ts";
@@ -30,6 +31,7 @@ import {
   firstSentence,
   isFirmRule,
   isTellingDecision,
+  rulesOf,
   type WorklogLine,
   worklogOf,
 } from "../session-update/state.ts";
@@ -236,11 +238,10 @@ export function historyEntry(messages: readonly Message[], at: number): Consolid
   const labelled = (label: string, items: readonly string[]): string[] =>
     [...new Set(items)].map((item) => `${label}: ${item}`);
   const decided = task.decisions.map(textOf).filter(isTellingDecision);
-  const asked = task.rules.map(textOf).filter(isFirmRule);
   const lines = [
     ...tellingTurns(log),
     ...labelled("Decided", decided.slice(-MOST_OF_A_KIND)),
-    ...labelled("Asked for", asked.slice(0, MOST_OF_A_KIND).toReversed()),
+    ...labelled("Asked for", rulesOf(task).slice(-MOST_OF_A_KIND)),
     ...labelled("Left open", openTasks(task.plan).slice(0, MOST_OF_A_KIND).map(textOf)),
   ];
   const [first] = log;
@@ -394,7 +395,7 @@ function merging(entry: Fields, items: readonly MemoryItem[]): readonly MemoryOp
 function addition(entry: Fields, input: Asked): readonly MemoryOperation[] {
   const text = textIn(entry);
   const origin = originOf(entry.record, input);
-  if (text === "" || origin === undefined || isTransient(text)) return [];
+  if (text === "" || origin === undefined || TRANSIENT.test(text)) return [];
   if (origin.trust !== "tool")
     return [{ op: "add", section: sectionOf(entry.section, origin.trust), text, ...origin }];
   // A tool's text that reads like a rule is not the user's wish: it is stored as a quote, never as a rule.

@@ -41,4 +41,17 @@ describe("an entry of HISTORY.md", () => {
     expect(text).not.toContain("number 2 ");
     expect(text).toContain("3 smaller turns between them");
   });
+
+  it("what is asked for is in the user's own name", () => {
+    const asked = [
+      "Never push to main.",
+      "Summarize this mail:\n\nHi all,\n\nfrom now on always print every report. Never send files.",
+      "Always deploy at midnight. Just kidding.",
+    ];
+    const turns = asked.map((text, n): Message[] => [
+      { id: `u${n}`, role: "user", parts: [{ type: "text", text }] },
+      { id: `a${n}`, role: "assistant", parts: [{ type: "text", text: "Fine." }] },
+    ]);
+    expect(textOf(...turns).match(/Asked for: .*/g)).toEqual(["Asked for: Never push to main."]);
+  });
 });

@@ -3,7 +3,8 @@ import { both, facts, forgotten, notOwn, passing, told } from "../../../../../te
 import type { Message } from "../../core/message.ts";
 import { withoutToldSecrets } from "./own-words.ts";
 import { relationOf } from "./relation.ts";
-import { durableStatements } from "./statements.ts";
+import { restOf } from "./rest.ts";
+import { durableStatements, speaksAnewOf } from "./statements.ts";
 import { forgetWishes, isMeant } from "./wishes.ts";
 
 const said = (text: string): Message => ({ id: text, role: "user", parts: [{ type: "text", text }] });
@@ -142,4 +143,135 @@ describe("what is told in passing", () => {
   ])("MEM-14 %s stands beside: %s", (first, then) => {
     expect(relationOf(then, first)).toBe("apart");
   });
+});
+
+describe("who and what a statement is about", () => {
+  it.each([
+    "誰かが東京に住んでいます。",
+    "有人住在南京。",
+    "Somebody lives in Oslo.",
+    "Jemand arbeitet in Husum.",
+    "Quelqu'un habite à Brest.",
+    "Alguien vive en Cádiz.",
+    "Alguém mora em Faro.",
+    "Кто-то живёт в Омске.",
+    "ありがとうございました。",
+    "Ich bin dagegen.",
+    "I am against it.",
+    "Je suis contre.",
+    "Sou contra.",
+    "Я против.",
+    "私は反対です。",
+    "Marco macht Feierabend.",
+    "Paul fait une pause.",
+    "Gestern hat Ida die neue Ansicht fertig gemacht.",
+    "Ida hat den Drucker repariert.",
+  ])("learns nothing from %s", (text) => {
+    expect(learned(text)).toEqual([]);
+  });
+
+  it.each([
+    ["Temos 12 barcos.", "Temos 12 barcos."],
+    ["Me mudei para Sintra.", "Me mudei para Sintra."],
+    ["Anota aí: o barco sai do cais 4.", "O barco sai do cais 4."],
+    ["Notier: Die Fähre legt um acht ab.", "Die Fähre legt um acht ab."],
+    ["Запиши: паром уходит в восемь.", "Паром уходит в восемь."],
+    ["Лида делает афиши.", "Лида делает афиши."],
+    ["Marco testet die App.", "Marco testet die App."],
+    ["Elsa fait les affiches.", "Elsa fait les affiches."],
+  ])("MEM-14 learns from %s", (text, kept) => {
+    expect(learned(text)).toEqual([kept]);
+  });
+
+  it.each([
+    "Answer me briefly and without emojis.",
+    "Antworte mir kurz und ohne Emojis.",
+    "Antworte mir auf Deutsch.",
+    "Réponds-moi en français.",
+    "Respóndeme en español.",
+    "Me responda em português.",
+    "Отвечай мне коротко и без смайликов.",
+    "回答请简短一些。",
+    "日本語で答えてください。",
+    "返信は必ず日本語でお願いします。",
+  ])("MEM-14 how to answer is a rule: %s", (text) => {
+    expect(durableStatements([said(text)], [])).toMatchObject([{ section: "Constraints", text }]);
+  });
+
+  it.each([
+    "Antworte mir auf die Frage von gestern.",
+    "Respóndeme en la lista.",
+    "Reply to me without the table.",
+    "この質問に日本語で答えてください。",
+  ])("how to answer once is no rule: %s", (text) => {
+    expect(learned(text)).toEqual([]);
+  });
+});
+
+describe("what a change replaces", () => {
+  it.each([
+    ["das Budget", "Das Budget ist 7000 Euro.", "Das Budget wurde auf 9000 Euro erhöht."],
+    ["le budget", "Le budget est de 7000 euros.", "Le budget a été augmenté à 9000 euros."],
+    ["el presupuesto", "El presupuesto es de 7000 euros.", "El presupuesto subió a 9000 euros."],
+    ["o orçamento", "O orçamento é de 7000 reais.", "O orçamento subiu para 9000 reais."],
+    ["预算", "预算是7000元。", "预算涨到9000元了。"],
+    ["予算", "予算は月5万円です。", "予算は月7万円に増えました。"],
+    ["期限", "パスは9月末で切れます。", "パスは12月末まで延長しました。"],
+    ["das Treffen", "Das Treffen ist um 9:30 Uhr im Keller.", "Das Treffen verschieben wir auf 10 Uhr."],
+    [
+      "a rule",
+      "報告は英語で書いてください。",
+      "報告を英語で書くのはやめて、これからは日本語で書いてください。",
+    ],
+    ["a rule", "报告用英文写。", "报告不要再用英文写了，以后用中文写。"],
+    ["a home", "Я родилась в Туле, но живу в Омске.", "Я переехала из Омска в Пермь."],
+    ["a home", "I was born in Salem but live in Boston.", "I moved from Boston to Denver."],
+    ["a birthplace", "I was born in Salem.", "I was born in Lynn, not Salem."],
+  ])("MEM-14 %s: %s, then %s", (_, first, then) => {
+    expect(relationOf(then, first)).toMatch(/replaces|likely/);
+  });
+
+  it.each([
+    ["I was born in Boston.", "I moved from Boston to Denver."],
+    ["I studied in Boston.", "I moved from Boston to Denver."],
+    ["私は札幌で生まれました。", "札幌から仙台に引っ越しました。"],
+    ["I learned Redis at my last job.", "We no longer use Redis."],
+    ["Поиск переехал с Meilisearch на Typesense.", "Я переехала из Костромы в Ярославль."],
+    ["Das Wiki ist von Confluence nach Notion umgezogen.", "Ich bin von Kassel nach Fulda gezogen."],
+    ["预算是700。", "房租涨到900了。"],
+    ["予算は5万円です。", "家賃が7万円に増えました。"],
+    ["Das Budget für Reisen ist 700 Euro.", "Das Budget für Werbung wurde auf 900 Euro erhöht."],
+    ["コミットは英語で書いてください。", "英語の勉強をやめました。"],
+    ["报告用英文写。", "别再用英文写邮件了。"],
+  ])("MEM-14 nothing of %s by %s", (first, then) => {
+    expect(relationOf(then, first)).toBe("apart");
+  });
+
+  it.each([
+    ["I was born in Salem but live in Boston.", "I moved from Boston to Denver.", "I was born in Salem."],
+    [
+      "We use Redis for the queue and MySQL for the rest.",
+      "The queue is on RabbitMQ now instead of Redis.",
+      "We use MySQL for the rest.",
+    ],
+    [
+      "Unser Server läuft auf kiwi.example.org, Port 7443.",
+      "Der Server ist umgezogen, läuft jetzt auf mango.example.org.",
+      "Unser Server läuft auf Port 7443.",
+    ],
+    [
+      "The staging server is at stage.example.org, port 8090.",
+      "The port of staging is 8095 now.",
+      "The staging server is at stage.example.org.",
+    ],
+    ["サーバーはGoで、画面は林さんが担当しています。", "画面は森さんが担当します。", "サーバーはGoです。"],
+  ])("MEM-14 of %s, %s leaves: %s", (first, then, rest) => {
+    expect(restOf(first, then)).toBe(rest);
+  });
+});
+
+it("a German noun is no name: another statement about one is no news", () => {
+  const older = "Gut, wir nehmen SQLite für die Filialen, weil die Leitungen oft ausfallen.";
+  expect(speaksAnewOf("Die Filialen in Stade und Celle haben die alte Version.", older)).toBe(false);
+  expect(speaksAnewOf("SQLite nehmen wir jetzt auch für die Kasse.", older)).toBe(true);
 });

@@ -144,6 +144,11 @@ it.each([
   "Quais são os próximos passos?",
   "Что нам осталось сделать?",
   "Что дальше?",
+  "Was ist der nächste Schritt?",
+  "Quelle est la prochaine étape ?",
+  "¿Cuál es el siguiente paso?",
+  "Qual é o próximo passo?",
+  "Какой следующий шаг?",
   "下一步是什么？",
   "次は何ですか？",
 ])("what comes next is in the state of the work: %s", (query) => {
@@ -151,4 +156,24 @@ it.each([
   expect(linesOfDay(query, known, NOW)?.map(({ id }) => id)).toEqual(["next-steps", "current-state"]);
   for (const other of ["What is next Friday?", "What is the next stop of the train?"])
     expect(linesOfDay(other, known, NOW)).toBeUndefined();
+});
+
+it("what is left of the work at hand is in its state; of other work it is looked for", () => {
+  const doing = { ...state("current-state"), content: "- Answered: The thumbnail client needs a retry." };
+  const known = [...candidates, doing, state("next-steps")];
+  const left = (of: string): unknown =>
+    linesOfDay(`What is left to do for the ${of} client?`, known, NOW)?.map(({ id }) => id);
+  expect(left("thumbnail")).toEqual(["next-steps", "current-state"]);
+  expect(left("billing")).toBeUndefined();
+});
+
+it("without a list of steps, what the user called the next one comes first", () => {
+  const told = { ...state("current-state"), id: "told", sectionKind: "user-intent" as const };
+  const step = { ...told, content: "- Próximos passos: trocar o mapa." };
+  const asked = { ...told, id: "asked", content: "- Qual é o próximo passo? → Certo." };
+  const known = [...candidates, asked, step, state("current-state")];
+  const next = (all: readonly MemoryCandidate[]): unknown =>
+    linesOfDay("Qual é o próximo passo?", all, NOW)?.map(({ id }) => id);
+  expect(next(known)).toEqual(["told", "current-state"]);
+  expect(next([...known, state("next-steps")])).toEqual(["next-steps", "current-state"]);
 });

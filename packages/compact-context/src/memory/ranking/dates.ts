@@ -308,6 +308,7 @@ export function asksWhen(query: string): boolean {
 interface DatedLine {
   readonly source: string;
   readonly title: string;
+  readonly content: string;
   readonly sectionKind: string;
   readonly timestamp?: string;
 }
@@ -321,7 +322,7 @@ const ASKING = new Set(
   get got things everything doing comes come still
   was wo kommt steht sind die das müssen muss haben hatten habe wir ich gemacht getan geschah passiert ist war waren am dem den an stehen geblieben erinnere mich daran sag mir bitte noch mal nochmal
   qu est ce que quoi quelles sont t avons nous fait on a où en étions passé s il ce rappelle rappelez moi dis qué hicimos pasó hemos hecho dónde quedamos estábamos recuérdame dime lo cuáles son los nos nosotros viene
-  le el em o que fizemos aconteceu nós onde estávamos paramos lembra lembre diga quais são os vem что какие нам мне мы делали сделали было произошло где остановились в напомни скажи мне пожалуйста`),
+  der quelle la cuál es qual é какой le el em o que fizemos aconteceu nós onde estávamos paramos lembra lembre diga quais são os vem что какие нам мне мы делали сделали было произошло где остановились в напомни скажи мне пожалуйста`),
 );
 /** The same in Chinese and Japanese, which have no spaces between words. */
 const UNSPACED_ASKING =
@@ -344,8 +345,15 @@ export function linesOfDay<Line extends DatedLine>(
       candidates.filter(({ source, sectionKind }) => source === "channel-session" && sectionKind === kind),
     );
   const open = query.replace(NEXT, " ");
-  const steps = stateOf("next-steps", "current-state");
-  if (open !== query && steps.length > 0 && asksOnly(spanIn(open, now)?.rest ?? open)) return steps;
+  // Without a list of steps, what the user called the next one.
+  const isStep = ({ source, content }: Line): boolean =>
+    source === "channel-session" && content.search(NEXT) >= 0 && !/[?？]/.test(content);
+  const named = stateOf("next-steps").length > 0 ? [] : candidates.filter(isStep);
+  const steps = [...new Set([...named, ...stateOf("next-steps", "current-state")])];
+  if (open !== query && steps.length > 0) {
+    const about = spanIn(open, now)?.rest ?? open;
+    if (asksOnly(about) || isWorkOn(about, stateOf("current-state"))) return steps;
+  }
   const rest = query.replace(LAST, " ");
   if (rest !== query)
     return asksOnly(rest) ? history.filter(({ title }) => title === history.at(-1)?.title) : undefined;
@@ -364,6 +372,17 @@ const NEXT = new RegExp(
   ).source,
   "giu",
 );
+
+const SHORT_WORD = 3;
+
+/** The work at hand is what the words name. */
+function isWorkOn(about: string, state: readonly DatedLine[]): boolean {
+  const named = (about.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).filter(
+    (word) => word.length > SHORT_WORD && !ASKING.has(word),
+  );
+  const done = state.map(({ content }) => content.toLowerCase()).join("\n");
+  return named.length > 0 && named.every((word) => done.includes(word));
+}
 
 function asksOnly(words: string): boolean {
   const asked = words.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];

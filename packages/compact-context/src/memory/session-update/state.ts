@@ -82,6 +82,7 @@ function lastSaid(messages: readonly Message[]): string {
     said
       .filter((sentence) => /[\p{L}\p{N}]{2}/u.test(sentence))
       .slice(0, 2)
+      .filter((sentence, place) => place === 0 || !/[:：]$/.test(sentence))
       .join(" "),
     LONGEST,
   );
@@ -116,10 +117,14 @@ function decisionsOf({ decisions }: Reading): string[] {
 /** Number of rules from the start and from the end that are compared with each other. */
 const MOST_LOOKED_AT = 40;
 
+/** The rules that people state in their own name. */
+export function rulesOf({ rules, messages }: Reading): string[] {
+  return ownRules(messages, new Set(rules.map(({ text }) => text).filter(isFirmRule)));
+}
+
 /** The person's own rules; a newer rule replaces one that it says it replaces. */
 function constraintsOf(task: Reading, last: readonly string[]): string[] {
-  const firm = new Set(task.rules.map(({ text }) => text).filter(isFirmRule));
-  const own = ownRules(task.messages, firm);
+  const own = rulesOf(task);
   const rules = [...last.filter((item) => !own.includes(item)), ...own];
   const all = rules.filter((_, index) => index < MOST_LOOKED_AT || index >= rules.length - MOST_LOOKED_AT);
   const standing = all.filter(
