@@ -103,8 +103,8 @@ function decodeList(
   const hashes: (string | undefined)[] = [];
   const messages = arrayAt(list, "messages").map((native, index): Message => {
     const place = placeOf(index);
-    const { slots, id: nativeId, meta, ...read } = spec.read(objectAt(native, place), place);
-    const role = read.role === "user" && holdsOnlyResults(slots) ? "tool" : read.role;
+    const { slots, id: nativeId, meta, role: own } = spec.read(objectAt(native, place), place);
+    const role = own === "user" && holdsOnlyResults(slots) ? "tool" : own;
     kept?.push(slots);
     const wire = partsOf(slots);
     const hash = nativeId === undefined ? contentHash({ role, parts: wire }) : undefined;
