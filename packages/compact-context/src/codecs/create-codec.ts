@@ -103,8 +103,8 @@ function decodeList(
   const hashes: (string | undefined)[] = [];
   const messages = arrayAt(list, "messages").map((native, index): Message => {
     const place = placeOf(index);
-    const { slots, id: nativeId, meta, ...read } = spec.read(objectAt(native, place), place);
-    const role = read.role === "user" && holdsOnlyResults(slots) ? "tool" : read.role;
+    const { slots, id: nativeId, meta, role: own } = spec.read(objectAt(native, place), place);
+    const role = own === "user" && holdsOnlyResults(slots) ? "tool" : own;
     kept?.push(slots);
     const wire = partsOf(slots);
     const hash = nativeId === undefined ? contentHash({ role, parts: wire }) : undefined;
@@ -125,14 +125,15 @@ function encodeList(spec: CodecSpec, messages: readonly Message[]): unknown[] {
   const list: unknown[] = [];
   let run: Message[] = [];
   const flush = (): void => {
-    if (run.length > 0) for (const entry of spec.build(toSteps(run), context)) list.push(entry);
+    if (run.length === 0) return;
+    for (const entry of spec.build(toSteps(run), context)) list.push(entry);
     run = [];
   };
   // True after removed reasoning, until another role or new reasoning follows.
   let isBare = false;
   for (const message of messages) {
-    if (message.role !== "assistant" || message.parts.some(({ type }) => type === "reasoning"))
-      isBare = false;
+    if (isBare)
+      isBare = message.role === "assistant" && !message.parts.some(({ type }) => type === "reasoning");
     if (!isNative(message, spec.format)) {
       run.push(message);
       continue;

@@ -220,3 +220,33 @@ it("keeps what is held, where texts are cut to fit", () => {
   };
   expect(planRequest(request).entries[0]?.action).toBe("keep");
 });
+
+it("a plan counts each message of the list once", () => {
+  const counter = createCounters({ model: "gpt-4o" })(undefined);
+  const messages = Array.from({ length: 12 }, (_, turn) => [
+    say("user", words(turn, 40)),
+    ...batch(2, 30).map((message) => ({ ...message, id: `${message.id}-${turn}` })),
+    say("assistant", words(turn + 100, 40)),
+  ]).flat();
+  const counted: Message[] = [];
+  planRequest({
+    messages,
+    format: undefined,
+    counter: {
+      ...counter,
+      countMessage: (message) => {
+        counted.push(message);
+        return counter.countMessage(message);
+      },
+    },
+    policy: defaultPolicy,
+    reason: "manual",
+    fixedTokens: 0,
+    budget: 4000,
+    target: 3000,
+    maxSummaryTokens: 500,
+    summaryRole: "user",
+    reasoningBound: false,
+  });
+  expect(counted.filter((message) => messages.includes(message))).toEqual(messages);
+});

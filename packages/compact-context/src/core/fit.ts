@@ -32,7 +32,8 @@ export interface KeepSet {
   /** One edit per changed kept message. */
   readonly edits: ReadonlyMap<number, Edit>;
   readonly kept: ReadonlySet<number>;
-  /** Tokens per message after its edit. */
+  /** Tokens per message, before and after its edit. */
+  readonly before: readonly number[];
   readonly costs: readonly number[];
 }
 
@@ -71,7 +72,8 @@ export function keepByCounts(
   const pinned = indexes.filter((index) => parts.layers[index] === "pinned");
   const kept = new Set(indexes.filter((index) => parts.layers[index] !== "remainder"));
   const pinnedTokens = request.fixedTokens + sumOf(pinned, costs);
-  return { request, partition: parts, keep, relaxed, latest, pinnedTokens, edits: new Map(), kept, costs };
+  const set = { request, partition: parts, keep, relaxed, latest, pinnedTokens };
+  return { ...set, edits: new Map(), kept, before: costs, costs };
 }
 
 /** Values shared by all keep counts. */
@@ -307,7 +309,8 @@ function extend(set: KeepSet, limit: number): KeepSet {
       const message = messages[index] as Message;
       const edit = policy.clearToolResults ? sparing(clearing, sparedIn(message)) : undefined;
       const cleared = applyEdit(message, edit, editContext(request));
-      return { index, cost: counter.countMessage(cleared), edit: cleared === message ? undefined : edit };
+      if (cleared === message) return { index, cost: set.before[index] ?? 0, edit: undefined };
+      return { index, cost: counter.countMessage(cleared), edit };
     });
     const cost = members.reduce((total, member) => total + member.cost, 0);
     const isSummary = indexes.some((index) => messages[index]?.meta?.summaryVersion !== undefined);
@@ -328,7 +331,7 @@ function restoreResults(set: KeepSet, limit: number): KeepSet {
   const edits = new Map(set.edits);
   const costs = [...set.costs];
   for (const [index, edit] of [...set.edits].toSorted(([one], [other]) => other - one)) {
-    const whole = set.request.counter.countMessage(set.request.messages[index] as Message);
+    const whole = set.before[index] ?? 0;
     const more = whole - (costs[index] ?? 0);
     if (edit.clear !== true || more > room) continue;
     room -= more;

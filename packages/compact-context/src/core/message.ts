@@ -146,10 +146,8 @@ export function callsOfTools(
   messages: readonly Message[],
   names: ReadonlySet<string>,
 ): (message: Message) => readonly string[] {
-  const ids = new Set<string>();
-  if (names.size > 0) {
-    for (const { id, name } of messages.flatMap(toolCalls)) if (names.has(name)) ids.add(id);
-  }
+  if (names.size === 0) return () => [];
+  const ids = new Set(messages.flatMap(toolCalls).flatMap(({ id, name }) => (names.has(name) ? [id] : [])));
   return ({ parts }) =>
     parts.flatMap((part) =>
       (part.type === "toolCall" || part.type === "toolResult") && ids.has(part.id) ? [part.id] : [],
@@ -186,18 +184,21 @@ export function wireBytes(message: Message): number {
 }
 
 export function mediaBytes(message: Message): number {
-  return message.parts.flatMap(pieces).reduce((bytes, piece) => bytes + piece.bytes, 0);
+  return mediaOf(message).reduce((bytes, piece) => bytes + piece.bytes, 0);
 }
 
 /** Number of images, including those in results. */
 export function imageCount(message: Message): number {
-  return message.parts.flatMap(pieces).filter(({ mediaType }) => mediaType.startsWith("image/")).length;
+  return mediaOf(message).filter(({ mediaType }) => mediaType.startsWith("image/")).length;
 }
 
-function pieces(part: Part): readonly MediaPart[] {
-  if (part.type === "media") return [part];
-  if (part.type !== "toolResult" || typeof part.content === "string") return [];
-  return part.content.filter((piece) => piece.type === "media");
+function mediaOf({ parts }: Message): readonly MediaPart[] {
+  const found: MediaPart[] = [];
+  for (const part of parts) {
+    const held = part.type === "toolResult" ? part.content : [part];
+    if (typeof held !== "string") for (const piece of held) if (piece.type === "media") found.push(piece);
+  }
+  return found;
 }
 
 function partBytes(part: Part): number {

@@ -146,7 +146,7 @@ function summaryRoom(set: KeepSet, limit: number): number {
   for (const [index, message] of request.messages.entries()) {
     const stays = kept.has(index);
     if (stays && !losesText(edits.get(index))) continue;
-    const before = request.counter.countMessage(message);
+    const before = set.before[index] ?? 0;
     replaced += before - (stays ? (costs[index] ?? 0) : 0);
     if (message.meta?.summaryVersion !== undefined && !stays) previous += before;
   }
@@ -165,7 +165,7 @@ function plannedMessage(set: KeepSet, message: Message, index: number): PlannedM
   const layer = set.partition.layers[index] ?? "remainder";
   const edit = set.edits.get(index);
   const action = actionOf(set.kept.has(index), edit);
-  const tokens = set.request.counter.countMessage(message);
+  const tokens = set.before[index] ?? 0;
   return {
     index,
     id: message.id,

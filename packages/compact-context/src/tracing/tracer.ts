@@ -315,11 +315,12 @@ export class ArchivingRecorder implements EventRecorder {
 
   /** True if anything was lost since the last call. */
   #announceLosses(): boolean {
-    const losses = [
-      ...this.#options.sink.takeLosses(),
-      ...(this.#overflow === undefined ? [] : [this.#overflow]),
-    ];
-    this.#overflow = undefined;
+    const losses = [...this.#options.sink.takeLosses()];
+    // Among events that fill the memory, it would itself push one out, at each call.
+    if (this.#overflow !== undefined && this.#waitingCount < MAX_WAITING) {
+      losses.push(this.#overflow);
+      this.#overflow = undefined;
+    }
     for (const loss of losses) this.#announce(loss.sessionId, lossWarning(loss));
     return losses.length > 0;
   }

@@ -46,6 +46,8 @@ export interface Speech {
   readonly id: string;
   readonly text: string;
   readonly sentences: readonly Sentence[];
+  /** What of it are the speaker's own words: not what a person hands over to be worked on. */
+  readonly own: Pick<Speech, "text" | "sentences">;
   /** It stands beside the summary: whole, or with its middle cut out. */
   readonly stays: "no" | "cut" | "whole";
 }
@@ -118,6 +120,9 @@ export function readConversation(messages: readonly Message[], context?: Summary
   return runAtOnce(readInSteps(messages, context));
 }
 
+/** A host's report on work in the background, which it sends as a user's message. */
+const NOTICE = /<(?:task-notification|system-reminder)>/;
+
 export function* readInSteps(messages: readonly Message[], context?: SummaryContext): Steps<Reading> {
   const scene = yield* sceneOf(messages, context);
   yield;
@@ -133,14 +138,9 @@ export function* readInSteps(messages: readonly Message[], context?: SummaryCont
   yield;
   const openErrors = [...findOpenErrors(steps), ...reports];
   yield;
-  // A host's reports on background work are sent as user messages.
-  const notices = scene.messages.flatMap((message) =>
-    message.role === "user"
-      ? messageText(message)
-          .split(/<(?:task-notification|system-reminder)>/)
-          .slice(1)
-      : [],
-  );
+  const notices = scene.messages
+    .filter(({ role }) => role === "user")
+    .flatMap((message) => messageText(message).split(NOTICE).slice(1));
   return {
     messages: scene.messages,
     episodes: toEpisodes(entries),
@@ -275,13 +275,19 @@ function spokenEntry(
   said.before = whole;
   if (answer !== undefined) return { kind: "answer", message: index, id, answer };
   if (words === "" || (role === "assistant" && words === NOTHING_SAID)) return undefined;
-  const speech = { message: index, id, text: words, sentences: readSentences(words), stays };
+  const speech = { message: index, id, stays, ...wordsOf(words, role === "user" && !foreign) };
   if (foreign) return { kind: "foreign", message: index, speech };
   const { asked } = said;
   said.asked = role === "user" ? "" : words;
   return role === "user"
     ? { kind: "user", message: index, speech, about: aboutOf(words, asked) }
     : { kind: "assistant", message: index, speech, closing };
+}
+
+function wordsOf(text: string, typed: boolean): Pick<Speech, "text" | "sentences" | "own"> {
+  const whole = { text, sentences: readSentences(text) };
+  const own = typed ? withoutHandedOver(text) : text;
+  return { ...whole, own: own === text ? whole : { text: own, sentences: readSentences(own) } };
 }
 
 /** A call, and the user's response to it. */
@@ -349,12 +355,9 @@ function toEpisodes(entries: readonly Entry[]): Episode[] {
 
 /** Rules that people typed or gave as the reason for a refusal, newest first. */
 function* standingRules(entries: readonly Entry[]): Steps<Statement[]> {
-  const said = entries.flatMap(wordsIn).reverse();
-  const rules = yield* flatMapInSteps(said, ({ text, id, message, stays, sentences }) => {
-    const own = withoutHandedOver(text);
-    const found = own === text ? rulesIn(text, sentences) : rulesIn(own);
-    return found.map((rule) => ({ text: oneLine(rule), id, message, stays }));
-  });
+  const rules = yield* flatMapInSteps(entries.flatMap(wordsIn).reverse(), ({ own, id, message, stays }) =>
+    rulesIn(own.text, own.sentences).map((rule) => ({ text: oneLine(rule), id, message, stays })),
+  );
   return (yield* standing(rules)).filter(({ stays }) => stays !== "whole");
 }
 
@@ -363,8 +366,7 @@ function wordsIn(entry: Entry, index: number, entries: readonly Entry[]): Speech
   if (entry.kind !== "answer" || entry.answer.kind === "approval") return [];
   const asked = entries[index - 1];
   const stays = asked?.kind === "step" && asked.step.stays ? "whole" : "no";
-  const { message, id, answer } = entry;
-  return [{ message, id, text: answer.text, sentences: readSentences(answer.text), stays }];
+  return [{ message: entry.message, id: entry.id, stays, ...wordsOf(entry.answer.text, true) }];
 }
 
 /** A reply that only names an option. */
@@ -388,9 +390,7 @@ function* readDecisions(entries: readonly Entry[]): Steps<Statement[]> {
         add(speech, [withoutMarks(entry.about)]);
       proposal = undefined;
     }
-    const own = entry.kind === "user" ? withoutHandedOver(speech.text) : speech.text;
-    const sentences = own === speech.text ? speech.sentences : readSentences(own);
-    add(speech, decisionsIn(sentences, entry.kind));
+    add(speech, decisionsIn(speech.own.sentences, entry.kind));
     return [];
   });
   return [...decisions.values()];

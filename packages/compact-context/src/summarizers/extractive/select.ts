@@ -1,5 +1,5 @@
 import { flatMapInSteps, type Steps } from "../../errors.ts";
-import { clipToTokens, depthOf, eachTerm, WORD_WEIGHT } from "./text.ts";
+import { clipToTokens, depthOf, eachTerm, type Fact, factsOfRun, WORD_WEIGHT } from "./text.ts";
 
 /** A piece of the story, included whole or not at all. */
 export interface Item {
@@ -77,17 +77,25 @@ export function* createSaid(items: readonly Item[]): Steps<Said> {
     }
     return found;
   };
+  // Names stand in several items, and those that are taken are read again.
+  const facts = new Map<string, readonly Fact[]>();
+  const factsOf = (run: string): readonly Fact[] => {
+    const found = facts.get(run) ?? factsOfRun(run);
+    facts.set(run, found);
+    return found;
+  };
   const terms = yield* flatMapInSteps(items, ({ text }, index): WeighedTerms[] => {
     const own: KnownTerm[] = [];
     const weights: number[] = [];
-    eachTerm(text, (term, weight) => {
+    const read = (term: string, weight: number): void => {
       const found = termOf(term, weight);
       if (found.last === index) return;
       found.count += 1;
       found.last = index;
       own.push(found);
       weights.push(weight);
-    });
+    };
+    eachTerm(text, read, factsOf);
     return [{ terms: own, weights }];
   });
   const whole = Math.max(1, Math.log(1 + items.length));
@@ -101,11 +109,12 @@ export function* createSaid(items: readonly Item[]): Steps<Said> {
     rarity: (term) => known.get(term)?.rarity ?? 1,
     add(text) {
       texts += 1;
-      eachTerm(text, (term, weight) => {
+      const read = (term: string, weight: number): void => {
         const found = termOf(term, weight);
         if (found.text !== texts) found.times += 1;
         found.text = texts;
-      });
+      };
+      eachTerm(text, read, factsOf);
     },
     novelty({ terms: own, weights }) {
       let sum = 0;

@@ -246,9 +246,13 @@ const NUMBER_WEIGHT = 0.6;
 export const WORD_WEIGHT = 0.5;
 
 /** Visits the terms of a text, names and numbers before words, each with its weight; terms may repeat. */
-export function eachTerm(text: string, visit: (term: string, weight: number) => void): void {
+export function eachTerm(
+  text: string,
+  visit: (term: string, weight: number) => void,
+  factsOf: typeof factsOfRun = factsOfRun,
+): void {
   eachRun(text, (run) => {
-    for (const { key, kind } of factsOfRun(run)) visit(key, kind === "number" ? NUMBER_WEIGHT : FACT_WEIGHT);
+    for (const { key, kind } of factsOf(run)) visit(key, kind === "number" ? NUMBER_WEIGHT : FACT_WEIGHT);
   });
   for (const word of wordsOf(text)) visit(word, WORD_WEIGHT);
 }
