@@ -307,17 +307,15 @@ function bareSecret(text: string, named: Named, valueStart: number): Span | unde
   const scheme = matchAt(SCHEME, text, valueStart) ?? "";
   const start = valueStart + scheme.length;
   const lead = text.slice(Math.max(0, named.start - 80), named.start);
-  const line = matchAt(REST_OF_LINE, text, start);
+  const sign = named.groups[2];
   const isSetting =
-    named.groups[2] === "=" &&
-    SETTING.test(lead) &&
-    !MADE_SHORT.test(`${lead}~${text.slice(start, start + 60)}`);
+    sign === "=" && SETTING.test(lead) && !MADE_SHORT.test(`${lead}~${text.slice(start, start + 60)}`);
+  const rest = isSetting || sign === ":" ? matchAt(REST_OF_LINE, text, start) : undefined;
   // In YAML a password can contain any character; code contains brackets and commas.
-  const isWhole =
-    isSetting || (named.groups[2] === ":" && isMixed(line ?? "") && !/[,;(){}]/.test(line ?? ""));
-  const found = (isWhole ? line : undefined) ?? matchAt(BARE, text, start) ?? "";
+  const isWhole = rest !== undefined && (isSetting || (isMixed(rest) && !/[,;(){}]/.test(rest)));
+  const found = isWhole ? rest : (matchAt(BARE, text, start) ?? "");
   // `https://x-access-token:…@host`
-  const atHost = named.groups[2] === ":" && /:\/\/[\w.%+-]{0,64}$/.test(lead) ? found.lastIndexOf("@") : -1;
+  const atHost = sign === ":" && /:\/\/[\w.%+-]{0,64}$/.test(lead) ? found.lastIndexOf("@") : -1;
   const value = (atHost > 0 ? found.slice(0, atHost) : found).replace(/(?:[)\]}:*?;,]|(?<!\.)\.){1,8}$/, "");
   if (value === "") return undefined;
   const end = start + value.length;

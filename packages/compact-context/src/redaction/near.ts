@@ -67,8 +67,8 @@ function valueIn(text: string, start: number, end: number): string {
 /** Rejects ordinary words, which are most runs, by their characters. */
 function isPassing(value: string): boolean {
   if (/\d/.test(value) ? value.length < LEAST : value.length < 20) return false;
-  if (isStandIn(value, "") || isExpression(value.replace(/[!?]$/, ""))) return false;
-  return looksGenerated(value) || isStrong(value);
+  if (!looksGenerated(value) && !isStrong(value)) return false;
+  return !isStandIn(value, "") && !isExpression(value.replace(/[!?]$/, ""));
 }
 
 function isSecret(value: string, before: string, behind: string): boolean {

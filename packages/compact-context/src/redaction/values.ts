@@ -59,6 +59,8 @@ function variable(word: string): string {
 }
 
 const PLACEHOLDERS: readonly RegExp[] = [
+  // Another name and its value
+  /^[a-z]+(?:_[a-z]+)*=(?:[^=]|$)/,
   NO_SECRET_WORD,
   ALGORITHM,
   PATH,
@@ -91,8 +93,6 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^(?:ENC[[(]|Ag[\w+/]{60}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
   // Checksums, cache and release names; packages; public keys
   /^(?:hmac-)?(?:sha|md|blake)-?\d[\w/-]{0,5}[:-]|^[\w./-]+@(?:[0-9a-f]{40}$|v?\d+\.\d+\.)|^[\w.-]+:v?\d+\.\d|^pk_(?:live|test)_|^[a-z]+-\S*-[0-9a-f]{40,64}$/i,
-  // Another name and its value
-  /^[a-z]+(?:_[a-z]+)*=(?:[^=]|$)/,
   // Version ranges, selectors
   /^[~^<>=]{1,2}\d+\.\d|^[@v]?\d+\.\d+\.\d+(?:[-+][a-z]{0,6}[\d.]*|\*)?$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
   // The name of an action or of a variable
@@ -201,12 +201,11 @@ function isPlace(value: string): boolean {
 
 export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
+  if (PLACEHOLDERS.some((pattern) => pattern.test(value))) return true;
   if (isLabel(value) || plainName(value) === plainName(name)) return true;
-  if (!isPasswordName(name)) {
-    if (COUNT.test(value) || isPlace(value) || NUMBERED_NAME.test(value)) return true;
-    if (name !== "" && isFile(value) && !looksGenerated(value.replace(/\.\w+$/, ""))) return true;
-  }
-  return PLACEHOLDERS.some((pattern) => pattern.test(value));
+  if (isPasswordName(name)) return false;
+  if (COUNT.test(value) || isPlace(value) || NUMBERED_NAME.test(value)) return true;
+  return name !== "" && isFile(value) && !looksGenerated(value.replace(/\.\w+$/, ""));
 }
 
 /** Variables, templates and placeholders. */
