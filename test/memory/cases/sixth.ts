@@ -14,7 +14,7 @@ function coursesIn(table: string): readonly Course[] {
 }
 
 /** One thing is forgotten, and nothing that only shares words with it. */
-export const forgotten: readonly Course[] = coursesIn(String.raw`
+export const forgotten: readonly Course[] = coursesIn(`
 My car is a red Volvo.;;My car insurance is with Allmark. | Forget my car insurance. | Allmark | Volvo
 My car is a red Volvo. | Forget my car insurance. |  | Volvo
 My car is a red Volvo. | Please delete everything about my car insurance from your memory. |  | Volvo
@@ -131,7 +131,7 @@ Nossa demo é no dia 9 de maio. | Não esqueça isso. |  | 9 de maio
 `);
 
 /** A passive replaces what it says is gone. */
-export const passives: readonly Course[] = coursesIn(String.raw`
+export const passives: readonly Course[] = coursesIn(`
 We use Redis for the cache. | Redis was replaced by Valkey. | use Redis | Valkey
 Our CI runs on Jenkins. | Jenkins has been replaced with Buildkite. | on Jenkins | Buildkite
 Our wiki is in Confluence. | Confluence was replaced by Outline last week. | in Confluence | Outline
@@ -166,7 +166,7 @@ Usamos o Nagios para os alertas. | O Nagios foi substituído pelo Zabbix no mês
 `);
 
 /** A denial, a plan, a question, a place or an agent in it, or a fact that only mentions the thing: nothing is replaced. */
-export const unreplaced: readonly Course[] = coursesIn(String.raw`
+export const unreplaced: readonly Course[] = coursesIn(`
 We use Redis for the cache. | Redis was replaced by mistake. |  | use Redis
 We use Redis for the cache. | Redis was replaced by nobody. |  | use Redis
 We use Redis for the cache. | Redis was swapped for testing. |  | use Redis
@@ -262,7 +262,7 @@ We use Jenkins for CI. | Jenkins has been replaced by Buildkite for releases. | 
 `);
 
 /** One verb for two things: of the second only the fact with the same subject and a value of the same kind is replaced. */
-export const parallels: readonly Course[] = coursesIn(String.raw`
+export const parallels: readonly Course[] = coursesIn(`
 Our database is MySQL.;;Our cache is Redis. | The db is now Postgres and the cache Valkey. | MySQL;;is Redis | Postgres;;Valkey
 The API port is 8080.;;The admin port is 9090. | The API port is now 8181 and the admin port 9191. | 8080;;9090 | 8181;;9191
 The standup is at 9:30.;;The retro is on Friday. | The standup is now at 10:15 and the retro on Thursday. | 9:30;;Friday | 10:15;;Thursday
@@ -301,7 +301,7 @@ Unser Port ist 8080.;;Unser Team ist in Köln. | Unser Port ist jetzt 9090 und d
 `);
 
 /** What somebody else changed, and what did not change, replaces nothing of the user's. */
-export const others: readonly Course[] = coursesIn(String.raw`
+export const others: readonly Course[] = coursesIn(`
 I work at Fernhill. | My neighbour no longer works at Fernhill, he is at Oakbridge now. |  | I work at
 Our linter is Eslint. | We haven't switched the linter to Biome, that was just an idea. |  | Eslint
 Our repo uses npm. | We did not switch the repo to pnpm, that was just an idea. |  | npm
@@ -325,7 +325,7 @@ Meu médico é o doutor Lobo. | O médico do meu tio agora é o doutor Reis. |  
 `);
 
 /** A mistake put right in the same session: only the right value stays. */
-export const mistaken: readonly Course[] = coursesIn(String.raw`
+export const mistaken: readonly Course[] = coursesIn(`
 Meine Mitgliedsnummer ist 60427. | Moment, falsch: meine Mitgliedsnummer ist 60472. | 60427 | 60472
 Unser Raum ist die 204. | Falsch, der Port der Datenbank ist 240. |  | 204
 Minha matrícula é 60427. | Errei: minha matrícula é 60472. | 60427 | 60472
@@ -350,7 +350,7 @@ Mein Gehalt ist 61.000 Euro. | Vergiss mein Gehalt. Unser privates Repo liegt au
 `);
 
 /** Statements, a question, and what the first recalled line says; without it nothing may be recalled. */
-export const questions: readonly Course[] = coursesIn(String.raw`
+export const questions: readonly Course[] = coursesIn(`
 My name is Ines and I'm a nurse.;;We deploy on Tuesdays. | Who am I? | Ines
 I'm Ines, a nurse from Porto.;;We deploy on Tuesdays. | who am i | Ines
 Ich heiße Ines.;;Wir deployen dienstags. | Wer bin ich? | Ines
