@@ -196,11 +196,11 @@ function saysNothingElse(now: Read, then: Read): boolean {
   const said = [...now.content].filter(
     (term) =>
       !GENERIC.has(term) &&
-      !STRONG_CHANGE.test(term) &&
       (subject.has(term) || !(isReplaceable(term) || (then.names.size > 0 && now.names.has(term)))),
   );
   const spoken = said.length > 0 ? said : [...subject];
-  return spoken.length > 0 && spoken.every((term) => holds(then.content, term));
+  const isTopic = spoken.some((term) => !STRONG_CHANGE.test(term));
+  return isTopic && spoken.every((term) => holds(then.content, term));
 }
 
 /** It reports a change, not another thing, and drops something of the older statement. */

@@ -318,7 +318,7 @@ const WISH: RegExp = rule(
   "^(?:yo |nosotros |eu |nós |a gente |no |não )*(?:quier[oe]|queremos|necesit|deb[oe]|puedo|podemos|creo|creemos|pienso|veo|vemos|espero|voy|vamos|intent|me gustaría|hay que|tengo que|tenemos que|quero|preciso|precisamos|devo|devemos|posso|acho|achamos|vejo|vou|gostaria|tent|tenho que|temos que|estou tentando|entiendo|entendo|sé|sei|(?:sou|somos) (?:contra|a favor)[.!]*$)",
   "^(?:я|мы)\\s(?:не\\s)?(?:хо(?:чу|тим|тел)|думаю|считаю|виж|мог|можем|надеюсь|пыта|попробовал|долж|получа|бы|понима|знаю|(?:против|за|согласн\\p{L}+)[.!]*$|запустил|добавил|исправил)|^(?:мне|нам) (?:нужно|надо)|^(?:нужно|надо)\\s",
   "^(?:我们?|咱们?)(?:也|还|就|都|正)?(?:不?想|要|需要|觉得|认为|希望|试|看|应该|可以|能|会|刚|得|打算|遇到|发现|不知道|不明白|怀疑)|帮我|^请",
-  "(?:たい|ほしい|欲しい|思い|思う|思っ|ください|べき|かも|でしょう|しよう|ましょう|てみ|できない|できません|わかりません|見え|お願い|(?:賛成|反対)です)|ありがとう|お疲れ",
+  "(?:たい|ほしい|欲しい|思い|思う|思っ|ください|べき|かも|でしょう|しよう|ましょう|てみ|できない|できません|わかりません|見え|(?<!ので[^。]{0,30})お願い|(?:賛成|反対)です)|ありがとう|お疲れ",
 );
 
 /** Errors, work in progress, the current moment. */
