@@ -138,9 +138,8 @@ export function* readInSteps(messages: readonly Message[], context?: SummaryCont
   yield;
   const openErrors = [...findOpenErrors(steps), ...reports];
   yield;
-  const notices = scene.messages
-    .filter(({ role }) => role === "user")
-    .flatMap((message) => messageText(message).split(NOTICE).slice(1));
+  const users = scene.messages.filter(({ role }) => role === "user");
+  const notices = users.flatMap((message) => messageText(message).split(NOTICE).slice(1));
   return {
     messages: scene.messages,
     episodes: toEpisodes(entries),
