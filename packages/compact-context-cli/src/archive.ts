@@ -28,14 +28,18 @@ type Settled = Pick<CliConfig, "config" | "origins">;
 
 /** The archive of a command that only reads or deletes; throws `NotFound` if `--archive` names a folder that is not there. */
 export async function archiveOf(invocation: Invocation): Promise<Archive> {
-  const { flags, ports } = invocation;
-  if (flags.archive !== undefined && !existsSync(resolve(ports.cwd, flags.archive))) {
-    throw new CompactError("NotFound", `there is no folder ${oneLine(flags.archive)}`, {
+  if (isArchiveMissing(invocation)) {
+    throw new CompactError("NotFound", `there is no folder ${oneLine(invocation.flags.archive ?? "")}`, {
       place: "--archive",
       hint: "Name the folder of an archive, or leave it out for the project's or your own.",
     });
   }
   return openArchive(invocation, readConfig(invocation));
+}
+
+/** True if `--archive` names a folder that is not there. */
+export function isArchiveMissing({ flags: { archive: folder }, ports }: Invocation): boolean {
+  return folder !== undefined && !existsSync(resolve(ports.cwd, folder));
 }
 
 /**

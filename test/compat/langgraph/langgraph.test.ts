@@ -383,17 +383,6 @@ describe.each(VERSIONS)("LangGraph $version", async ({ version, load: loadVersio
       });
     });
 
-    it("does not run in a graph that would drop what it writes", async () => {
-      const { StateGraph, MessagesAnnotation, START } = modules.graph;
-      const graph = new StateGraph(MessagesAnnotation)
-        .addNode("compact", SummarizationNode(LIMITS))
-        .addEdge(START, "compact")
-        .compile();
-      await expect(graph.invoke(say("hello"), config("dropped"))).rejects.toThrow(
-        "the graph's state has no channel summarized_messages",
-      );
-    });
-
     it("says what is wrong with a state without messages and with limits that contradict each other", async () => {
       await expect(SummarizationNode(LIMITS).invoke({})).rejects.toMatchObject({ code: "InvalidArgument" });
       expect(() => SummarizationNode({ maxTokens: 200, maxSummaryTokens: 300 })).toThrow(

@@ -69,7 +69,7 @@ describe("ARC-6 compact archive", () => {
     expect([owned.code, owned.err]).toEqual([2, expect.stringContaining("permanently deleted")]);
   });
 
-  it.each(["archive list", "archive search words", "archive sweep --days 9", "mcp"])(
+  it.each(["archive list", "archive search words", "archive sweep --days 9"])(
     "%s does not take a folder that is not there for an empty archive",
     async (line) => {
       const { code, err } = await run(...line.split(" "), "--archive", "no/such");

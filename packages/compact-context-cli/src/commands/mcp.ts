@@ -5,7 +5,7 @@ import { loadMcpSdk } from "compact-context/internal/adapters/mcp/sdk";
 import { archiveTools } from "compact-context/internal/recall/tools";
 import type { RecallTool } from "compact-context/recall";
 import { createRedactor } from "compact-context/redaction";
-import { archiveOf } from "../archive.ts";
+import { isArchiveMissing, openArchive } from "../archive.ts";
 import { channelFolders, readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import { versionText } from "../program.ts";
@@ -24,8 +24,10 @@ export async function serveTools(invocation: Invocation): Promise<number> {
 
 async function toolsOf(invocation: Invocation): Promise<readonly RecallTool[]> {
   const settings = readConfig(invocation);
+  if (isArchiveMissing(invocation))
+    invocation.terminal.warn("the folder of --archive is not there yet: the archive is empty until it is");
   return [
-    ...archiveTools(await archiveOf(invocation), { sessionId: invocation.flags.session }),
+    ...archiveTools(await openArchive(invocation, settings), { sessionId: invocation.flags.session }),
     ...(await memoryTools(invocation, settings.config.redaction)),
   ];
 }

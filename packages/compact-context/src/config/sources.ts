@@ -243,6 +243,9 @@ function variableOf(path: SettingPath, given: ReadonlyMap<string, Given>): strin
   return "environment";
 }
 
+/** A comma between entries: not that of a repetition in a pattern, such as `\d{1,3}`. */
+const LIST_COMMA = /,(?!\d{0,9}\})|(?<!\{\d{1,9}),/;
+
 /**
  * Parses a variable's text by the setting's kind; text that does not parse is left for the schema to reject.
  */
@@ -257,27 +260,14 @@ function readValue(
     case "boolean":
       return BOOLEANS.get(text.toLowerCase()) ?? text;
     case "list":
-      return /^\[.*\]$/s.test(text)
+      return text.startsWith("[")
         ? jsonOf(name, text, problems)
-        : listEntries(text).map((entry) => entry.trim());
+        : text.split(LIST_COMMA).map((entry) => entry.trim());
     case "json":
       return jsonOf(name, text, problems);
     case "text":
       return text;
   }
-}
-
-/** The text split at its commas, except those in brackets: `\\d{1,3}` is one regular expression. */
-function listEntries(text: string): string[] {
-  const entries = [""];
-  let depth = 0;
-  for (const piece of text.match(/\\?[\s\S]/g) ?? []) {
-    if ("([{".includes(piece)) depth += 1;
-    if (")]}".includes(piece)) depth = Math.max(0, depth - 1);
-    if (piece === "," && depth === 0) entries.push("");
-    else entries.push(`${entries.pop() ?? ""}${piece}`);
-  }
-  return entries;
 }
 
 function jsonOf(name: string, text: string, problems: ConfigProblem[]): unknown {

@@ -51,38 +51,6 @@ it("of a statement in two files, the line with its outcome is given", () => {
   expect(ids(inPrecedence(hits, "current", []))).toBe("h");
 });
 
-it("a line of the work that an item has replaced is no news of it, however new its file is", () => {
-  const item = (content: string): ScoredMemory =>
-    hit("m", "channel-memory", { content: `- ${content}`, timestamp: "2031-03-06T09:00:00Z" });
-  const line = (content: string): ScoredMemory =>
-    hit("s", "channel-session", { score: 3, content: `- ${content}`, timestamp: "2031-03-06T10:00:00Z" });
-  const pairs = [
-    [item("Agora temos 41 barcos."), line("Temos 34 barcos. → Certo.")],
-    [item("We have 41 boats now."), line("We have 34 boats. → Fine.")],
-  ];
-  for (const pair of pairs) {
-    const [first, ...others] = inPrecedence(pair, "current", []);
-    expect(first).toMatchObject({ candidate: { id: "m" } });
-    expect(first?.note).toBeUndefined();
-    expect(others).toHaveLength(1);
-  }
-});
-
-it("a correction that was replaced since is out of date", () => {
-  const old = { id: "m-old", by: "m", date: "2031-03-06", text: "Não use emojis nos commits." };
-  const hits = [
-    hit("m", "channel-memory", { item: "m", content: "- Pode usar emojis de novo nos commits." }),
-    hit("s", "channel-session", {
-      score: 3,
-      content: "- Corrected by the user: Não use emojis nos commits.",
-    }),
-  ];
-  expect(inPrecedence(hits, "current", [old]).map(({ note }) => note)).toEqual([
-    undefined,
-    "out of date since 2031-03-06",
-  ]);
-});
-
 const drawn = fc.array(
   fc.record({
     words: fc.subarray(["deploy", "window", "redis", "queue", "billing", "report"], { minLength: 1 }),

@@ -1,8 +1,7 @@
 import type { MemoryCandidate, MemorySource } from "./candidates.ts";
 import type { Superseded } from "./changes/forget.ts";
 import { REMEMBER } from "./learning/language.ts";
-import { relationOf } from "./learning/relation.ts";
-import { statesMoreThan } from "./learning/rest.ts";
+import { relationOf, statesMoreThan } from "./learning/relation.ts";
 import { speaksAnewOf } from "./learning/statements.ts";
 import { isValue, shareIn, topicTerms } from "./learning/terms.ts";
 
@@ -125,11 +124,10 @@ export function formerTexts(retired: readonly Superseded[]): ReadonlyMap<string,
 }
 
 /** Whether a line from before the text was superseded repeats the text. */
-function tells(candidate: MemoryCandidate, { text, date }: Superseded): boolean {
-  const { timestamp, source } = candidate;
+function tells({ content, timestamp, source }: MemoryCandidate, { text, date }: Superseded): boolean {
   if (source === "workspace-memory" || (source === "channel-memory" && (timestamp ?? "").slice(0, 10) > date))
     return false;
-  const said = saidIn({ candidate });
+  const said = content.replace(/^[-*]\s+/, "").split(" → ")[0] ?? "";
   const terms = topicTerms(text);
   return shareIn(terms, topicTerms(said)) === 1 && relationOf(said, text) === "apart";
 }
@@ -150,11 +148,11 @@ function newerFirst(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
   for (let index = 0; index < ordered.length; index++) {
     const older = ordered[index];
     if (older === undefined) continue;
-    const isNewer = (hit: ScoredMemory): boolean =>
-      !hasReplaced(older, hit) && (timeOf(hit) > timeOf(older) || hasReplaced(hit, older));
     const newer = ordered
       .filter(
-        (hit) => isNewer(hit) && (sameTopic(hit, older) || contradicts(hit, older) || tellsNews(hit, older)),
+        (hit) =>
+          timeOf(hit) > timeOf(older) &&
+          (sameTopic(hit, older) || contradicts(hit, older) || tellsNews(hit, older)),
       )
       .sort((one, other) => timeOf(other) - timeOf(one));
     const other = newer.find((hit) => contradicts(hit, older));
@@ -170,15 +168,6 @@ function newerFirst(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
     ordered.splice(index, 0, { ...ahead, score: Math.max(ahead.score, older.score) });
   }
   return ordered;
-}
-
-/** An item replaces what a line of the work says; such a line is only as new as its file. */
-function hasReplaced(item: ScoredMemory, line: ScoredMemory): boolean {
-  return (
-    item.candidate.source === "channel-memory" &&
-    ["channel-session", "channel-history"].includes(line.candidate.source) &&
-    ["replaces", "likely"].includes(relationOf(saidIn(item), saidIn(line)))
-  );
 }
 
 /** A newer line mentions the topic of an older item of the memory and says something new about it. */
@@ -206,11 +195,9 @@ function aboutOf({ candidate }: ScoredMemory): ReadonlySet<string> {
 }
 
 /** The statement of a line, without its bullet, its outcome and a request to remember it. */
-function saidIn({ candidate }: Pick<ScoredMemory, "candidate">): string {
+function saidIn({ candidate }: ScoredMemory): string {
   const said = candidate.content.replace(/^[-*]\s+/, "").split(" → ")[0] ?? "";
-  return said
-    .replace(/^(?:Decided|Asked for|Answered|Under way|Corrected by the user): /, "")
-    .replace(REMEMBER, "");
+  return said.replace(/^(?:Decided|Asked for|Answered|Under way): /, "").replace(REMEMBER, "");
 }
 
 function bare(hit: ScoredMemory): string {

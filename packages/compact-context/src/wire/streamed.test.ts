@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { CompactManager } from "../create-manager.ts";
 import type { Json } from "../providers/request.ts";
 import { createWire } from "./index.ts";
@@ -20,6 +20,29 @@ function streamOf(events: readonly (object | string)[], size = 1_000): Response 
     },
   });
   return new Response(body, { headers: { "content-type": "text/event-stream", "content-length": "9" } });
+}
+
+/** A stream that breaks behind these events. */
+function brokenStream(events: readonly object[]): Response {
+  const pieces = events.map(event);
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const piece = pieces.shift();
+      if (piece === undefined) controller.error(new Error("terminated"));
+      else controller.enqueue(new TextEncoder().encode(piece));
+    },
+  });
+  return new Response(body, { headers: { "content-type": "text/event-stream" } });
+}
+
+async function readUntilBroken(response: Response): Promise<string> {
+  const reader = response.body!.getReader();
+  let text = "";
+  for (;;) {
+    const piece = await reader.read().catch(() => undefined);
+    if (piece?.value === undefined) return text;
+    text += new TextDecoder().decode(piece.value);
+  }
 }
 
 const created = { type: "response.created", response: { status: "in_progress", error: null } };
@@ -66,6 +89,49 @@ describe("a stream that begins with an error", () => {
       expect(sent).toHaveLength(2);
       expect(sent[1]).toBeLessThan(sent[0]! * 0.8);
     }
+  });
+
+  it("gives way also where the connection breaks behind the error", async () => {
+    const again = (): Promise<Response> => Promise.resolve(streamOf([created, said]));
+    const text = await withRetry(brokenStream([created, failed]), again).text();
+    expect(text).toBe([created, said].map(event).join(""));
+  });
+
+  it("is passed on up to where it breaks, and where nothing can be sent again", async () => {
+    const none = (): Promise<Response> => Promise.reject(new Error("fetch failed"));
+    const opened = await readUntilBroken(withRetry(brokenStream([created]), none));
+    expect(opened).toBe(event(created));
+    const told = await withRetry(streamOf([created, failed]), none).text();
+    expect(told).toBe([created, failed].map(event).join(""));
+  });
+
+  it("is held back only for a moment", async () => {
+    vi.useFakeTimers();
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    void writable.getWriter().write(new TextEncoder().encode(event(created)));
+    const response = new Response(readable, { headers: { "content-type": "text/event-stream" } });
+    const reader = withRetry(response, () => Promise.resolve(undefined)).body!.getReader();
+    const first = reader.read();
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+    vi.runAllTimers();
+    vi.useRealTimers();
+    expect(new TextDecoder().decode((await first).value)).toBe(event(created));
+  });
+
+  it("is not sent again for a client that has gone", async () => {
+    let retried = 0;
+    const again = (): Promise<Response> => {
+      retried += 1;
+      return Promise.resolve(streamOf([created, said]));
+    };
+    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+    const response = new Response(readable, { headers: { "content-type": "text/event-stream" } });
+    const reader = withRetry(response, again).body!.getReader();
+    const read = reader.read();
+    await reader.cancel();
+    await read;
+    await writable.getWriter().closed.catch(() => undefined);
+    expect(retried).toBe(0);
   });
 
   it("passes as it is where the shorter list is refused too, and where it is another error", async () => {

@@ -34,19 +34,6 @@ export function signalOf(runtime: unknown): AbortSignal | undefined {
   return signal instanceof AbortSignal ? signal : undefined;
 }
 
-/** False in a graph without a channel of this name: it drops what a node writes there without a word. */
-export function hasChannel(config: unknown, name: string): boolean {
-  const { __pregel_read: read } = objectOf(objectOf(config).configurable);
-  if (typeof read !== "function") return true;
-  try {
-    Reflect.apply(read, undefined, [name]);
-    return true;
-  } catch (error) {
-    // Other errors say that the channel is empty.
-    return !(error instanceof TypeError);
-  }
-}
-
 /** The system prompt's text. */
 export function systemOf({ systemMessage, systemPrompt }: ModelCall): string | undefined {
   const { text } = objectOf(systemMessage);

@@ -22,7 +22,7 @@ import {
   type LangChainSettings,
   textModelFromLangChain,
 } from "../langchain/index.ts";
-import { hasChannel, REMOVE_ALL, signalOf, threadOf } from "../langchain/sdk.ts";
+import { REMOVE_ALL, signalOf, threadOf } from "../langchain/sdk.ts";
 
 type Running = Omit<RunningOptions, "model" | "countTokens" | "format" | "fallback">;
 
@@ -138,13 +138,6 @@ async function summarizeState(state: object, config: unknown, node: Node): Promi
     throw new CompactError("InvalidArgument", `the state holds no list of messages in ${inputMessagesKey}`, {
       place: inputMessagesKey,
       hint: "Set inputMessagesKey to the key that does.",
-    });
-  }
-  for (const key of [outputMessagesKey, "context"]) {
-    if (hasChannel(config, key)) continue;
-    throw new CompactError("InvalidArgument", `the graph's state has no channel ${key}`, {
-      place: key,
-      hint: `Add it to the state, such as: ${key}: Annotation({ reducer: (_, next) => next }).`,
     });
   }
   const context = objectOf(values.context);

@@ -36,28 +36,6 @@ describe("the keys of a SummarizationNode", () => {
     expect(update.answered?.length).toBeLessThan(20);
   });
 
-  it("INT-2 is refused in a graph that would drop what it writes, and in no other", async () => {
-    const node = SummarizationNode(LIMITS);
-    /** The config of a graph with these channels, of which `context` is empty. */
-    const configOf = (...names: string[]): object => {
-      const get = (name: string) => () => {
-        if (name === "context") throw new Error("the channel is empty");
-      };
-      const channels: Record<string, { get(): void }> = Object.fromEntries(
-        names.map((name) => [name, { get: get(name) }]),
-      );
-      return { configurable: { __pregel_read: (name: string) => channels[name]!.get() } };
-    };
-    const run = (...names: string[]) => node.invoke({ messages: history() }, configOf("messages", ...names));
-    await expect(run("context")).rejects.toMatchObject({
-      code: "InvalidArgument",
-      message: "the graph's state has no channel summarized_messages",
-      hint: expect.stringContaining("summarized_messages: Annotation("),
-    });
-    await expect(run("summarized_messages")).rejects.toMatchObject({ place: "context" });
-    expect(await run("summarized_messages", "context")).toHaveProperty("summarized_messages");
-  });
-
   it("INT-2 with equal keys the removal of all messages comes first, and nothing is written while they fit", async () => {
     const node = SummarizationNode({
       ...LIMITS,

@@ -14,15 +14,14 @@ import {
   plainWords,
 } from "../changes/document.ts";
 import { forgottenBy, type Superseded } from "../changes/forget.ts";
-import { TRANSIENT } from "../learning/language.ts";
 import { ownStatements, saidIn, withoutToldSecrets } from "../learning/own-words.ts";
-import { relationOf, replacedBy, sayTheSame } from "../learning/relation.ts";
-import { restOf } from "../learning/rest.ts";
+import { relationOf, replacedBy, restOf, sayTheSame } from "../learning/relation.ts";
 import {
   type DurableSection,
   type DurableStatement,
   durableStatements,
   isSaidByUser,
+  isTransient,
 } from "../learning/statements.ts";
 import { heldBy, topicTerms } from "../learning/terms.ts";
 import { forgetWishes, isMeant, meantBy, withNewer } from "../learning/wishes.ts";
@@ -395,7 +394,7 @@ function merging(entry: Fields, items: readonly MemoryItem[]): readonly MemoryOp
 function addition(entry: Fields, input: Asked): readonly MemoryOperation[] {
   const text = textIn(entry);
   const origin = originOf(entry.record, input);
-  if (text === "" || origin === undefined || TRANSIENT.test(text)) return [];
+  if (text === "" || origin === undefined || isTransient(text)) return [];
   if (origin.trust !== "tool")
     return [{ op: "add", section: sectionOf(entry.section, origin.trust), text, ...origin }];
   // A tool's text that reads like a rule is not the user's wish: it is stored as a quote, never as a rule.

@@ -8,8 +8,8 @@ import {
   type MemorySection,
   type Operation,
 } from "../changes/document.ts";
-import { TRANSIENT } from "../learning/language.ts";
 import { sayTheSame } from "../learning/relation.ts";
+import { isTransient } from "../learning/statements.ts";
 import { heldBy } from "../learning/terms.ts";
 import { runTask, type TaskContext, type TwoForms } from "../memory-task.ts";
 import { parseSessionMemory, type SessionMemoryState } from "../session-memory.ts";
@@ -62,7 +62,7 @@ function outOfPlace(items: readonly MemoryItem[]): Operation<"invalidate">[] {
   return items.filter(isOurs).flatMap((item): Operation<"invalidate">[] => {
     const again = items.find((other) => isSaidAgain(item, other));
     if (again !== undefined) return [{ op: "invalidate", target: item.id, why: `said again in ${again.id}` }];
-    if (item.trust === "person" || !TRANSIENT.test(item.text)) return [];
+    if (item.trust === "person" || !isTransient(item.text)) return [];
     return [{ op: "invalidate", target: item.id, why: "it told of a passing state" }];
   });
 }
@@ -152,7 +152,7 @@ export async function promote(context: TaskContext, signal?: AbortSignal): Done 
 function recurring({ session, history, memory }: Notes): Operation<"add">[] {
   const known = itemsOf(memory).map(({ text }) => text);
   const recurs = (text: string, label: RegExp): boolean =>
-    !TRANSIENT.test(text) &&
+    !isTransient(text) &&
     !known.some((item) => sayTheSame(item, text)) &&
     history.sections.filter(({ items }) =>
       items.some((item) => label.test(item.text) && sayTheSame(item.text.replace(label, ""), text)),
@@ -202,7 +202,7 @@ function readPromotion({ promote: list }: { readonly promote?: unknown }, notes:
   return list.slice(0, MOST_AT_ONCE).flatMap((entry: unknown): Operation<"add">[] => {
     const { section, text } = (entry ?? {}) as { readonly section?: unknown; readonly text?: unknown };
     if (typeof text !== "string") throw new Error("every entry of promote needs a text");
-    if (TRANSIENT.test(text) || !saysSo(said, text)) return [];
+    if (isTransient(text) || !saysSo(said, text)) return [];
     const trust = saysSo(asked, text) ? "person" : "agent";
     return [{ op: "add", section: sectionOf(section, trust), text, trust }];
   });

@@ -122,7 +122,7 @@ export const PERMITS: RegExp = rule(
     "(?:ya )?no (?:hace falta|tienes que)|(?:já )?pode(?:s|m)?|não precisa(?:s)?(?: mais)?|можно|можешь",
     "(?:больше )?не (?:нужно|надо|обязательно)",
   ),
-  "可以|不必|不用(?!说)|ても?(?:いい|よい|構いません|大丈夫)|必要は(?:ない|ありません)|なくて(?:も)?いい",
+  "可以|不必|不用(?!说)|てもいい|てもよい|必要は(?:ない|ありません)|なくて(?:も)?いい",
 );
 
 export const FORBIDS: RegExp = rule(
@@ -146,7 +146,7 @@ export const STRONG_CHANGE: RegExp = rule(
     "instead|corrections?:?|correct that|update:|changed my mind|actually|sorry|scratch that|used to|i was (?:wrong|mistaken)|(?:no|nein|non|não|нет),",
     "(?:upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced|slipped|retired|deprecated|discontinued|(?:is|are) (?:dead|gone|history)|(?:went|goes) (?:up|down)|(?:went|jumped|fell|climbed|improved|expanded|scaled|grown|doubled|tripled|cut) (?:up |down )?(?:from|to)|rose|grew|shrank)",
     "(?:(?:switch|migrat|mov|transition|pivot)(?:e|ing)? (?:\\S+ ){0,5}?from|(?:switch|migrat|transition)ing (?:\\S+ ){0,5}?to|moved|switched|migrated|changed|renamed|postponed|rescheduled|dropped|replaced|relocated|extended|shortened|brought forward|(?:took|taken) over)",
-    "(?:um)?gezogen|umgestellt|verlegt|verlängert|verkürzt|verlegen|verschieben|(?:erhöht|gesenkt|gestiegen|gesunken|gekürzt)(?=$|[\\s.,!])|augmentée?s?|(?:baissé|monté|réduite?|prolongée?)s?|(?:sub|baj)(?:ió|imos|ieron|ó|aron|amos)(?= (?:a|de) )|aument(?:ó|ado|amos|ou)|reducid[oa]|prorrogad[oa]|(?:subiu|caiu|baixou) (?:para|de)|déménagé|migré|mudé|movid[oa]|mudad[oa]|trasladamos|trocad[oa]",
+    "(?:um)?gezogen|umgestellt|verlegt|verlängert|déménagé|migré|mudé|movid[oa]|mudad[oa]|trasladamos|trocad[oa]",
     "slid|shifted|swapped|ripped out|not going back|relicensed|rewritten|rewrote|became|(?:turned|started)(?= \\d)|put (?:\\S+ ){0,4}?(?:up|down) to|(?:is|are|was|were|['’](?:m|re|s)) (?:up|down) to|got (?:moved|pushed|bumped|stolen)|(?:shut|closed|broke) down|moved (?:out|away)|(?:talked|voted) (?:me|us) out of|(?:took|taken|shifted|brought) (?:our|my|the) (?:\\S+ ){1,3}?(?:over )?to|(?:graduated|promoted) (?:from|to)",
     "stattdessen|statt|sondern|korrektur|verschoben|umgestiegen|geändert",
     "gewechselt|ersetzt|getauscht|doch nicht|à la place|au lieu|correction|désolée?|pardon|(?:remplac|échang)ée?s?",
@@ -154,9 +154,9 @@ export const STRONG_CHANGE: RegExp = rule(
     "en (?:lugar|vez) de|corrección|perdón|sino",
     "(?:cambi(?:ó|amos|é|ado)|(?:sustitui|reemplaza)(?:mos|do)|se movió|movimos|migramos|mudamos|(?:aplaz|retras|adelant)ad[oa]|pospuest[oa]|pasamos|pas(?:ó|aron) al?)|(?:foi|ficou|passou|foram|ficaram|passaram) para|em vez de|no lugar de",
     "correção|desculpa|(?:mud(?:ou|amos|ei)|(?:adi|remarc|antecip)ad[oa]|trocamos|substitu(?:ímos|iu|ído))|вместо|исправление|поправка",
-    "(?:перешли|перевели|замени(?:л|ла|ли)|перенес\\p{L}{2,4}|сдвинул\\p{L}?|продлили|урезали|увеличил[аи]?|подняли|снизили|сократили|(?:вы|под)рос\\p{L}*|переехали|изменил\\p{L}{2}|сменили|переехал\\p{L}?)",
+    "(?:перешли|перевели|замени(?:л|ла|ли)|перенес\\p{L}{2,4}|сдвинул\\p{L}?|продлили|переехали|изменил\\p{L}{2}|сменили|переехал\\p{L}?)",
   ),
-  "不对[，。]|いいえ|違います|改成|改为|改用|改到|换成|换到|搬到|搬去|迁到|重写|移到|推迟|提前到|挪到|(?:增加|减少|涨|降|升|延长|缩短)到|代替|更正|纠正|の代わりに|ではなく|じゃなく|訂正|変更|変わり|切り替え|延期|移り|移転|引っ越|移行|延長|短縮|増え|減り|増や|減ら|値上げ|値下げ|置き換え|乗り換え",
+  "不对[，。]|いいえ|違います|改成|改为|改用|改到|换成|换到|搬到|搬去|迁到|重写|移到|推迟|提前到|挪到|代替|更正|纠正|の代わりに|ではなく|じゃなく|訂正|変更|変わり|切り替え|延期|移り|移転|引っ越|移行|置き換え|乗り換え",
 );
 
 /** A change that did not happen, or is only considered. */

@@ -136,7 +136,7 @@ const SCRIPT_VERBS: readonly (readonly [VerbClass, RegExp])[] = [
 ];
 /** A change of a subject: the new value follows. */
 const BECAME =
-  /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed|extended|relocated|brought forward|slipped|went (?:up|down)|(?:went|jumped|fell|climbed|dropped|improved|expanded|scaled|grown)|rose|grew|shrank|bumped|raised|lowered|increased|decreased|reduced|upgraded|downgraded|slid|shifted)(?: (?:from \S+(?: \S+)? )?to| back to)?|(?:is|are) (?:up|down) to|turned(?= \d)|became|started(?= \d)|wurden?(?=.*(?:verschoben|verlegt|verlängert|erhöht|gesenkt|gekürzt))|(?:verschieben|verlegen) (?:wir|sie)(?= (?:auf|nach))|ist nach(?=.*umgezogen)|hat sich geändert|a changé|(?:a été|est) (?:augmentée?|réduite?|prolongée?)(?= (?:à|de|au|jusqu))|a été (?:déplacée?|reportée?|décalée?|avancée?)(?: au| à)?|est (?:décalée?|reportée?|passée?)(?: au| à)?|se (?:ha )?(?:movi(?:ó|do)|aplaz(?:ó|ado)|posp(?:uso|uesto)|retras(?:ó|ado)|adelant(?:ó|ado)|traslad(?:ó|ado)) al?|(?:cambió|pasó) a(?: los)?|(?:subió|bajó|aumentó) a|(?:subiu|caiu|aumentou|baixou|mudou) para|foi (?:\p{L}+[oa] )?para|(?:ficou|passou) para|(?:перенес\p{L}+|сдвинул\p{L}?|продлили|урезали|увеличили|подняли|снизили|сократили|переехал\p{L}?) (?:на|до|в)|изменился на|改成了?|改为|改到|变成了?)(?![\p{L}])|改成了?|改为|改到|搬到了?|推迟到|提前到|挪到|迁移?到|移到|(?:增加|减少|涨|降|升|延长|缩短)到|(?:に|まで)(?:延長|短縮|増え|減り|増や|減ら|値上げ|値下げ)|に(?:変更|変わり|延期|移|引っ越|繰り上げ)/iu;
+  /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed|extended|relocated|brought forward|slipped|went (?:up|down)|(?:went|jumped|fell|climbed|dropped|improved|expanded|scaled|grown)|rose|grew|shrank|bumped|raised|lowered|increased|decreased|reduced|upgraded|downgraded|slid|shifted)(?: (?:from \S+(?: \S+)? )?to| back to)?|(?:is|are) (?:up|down) to|turned(?= \d)|became|started(?= \d)|wurde(?=.*(?:verschoben|verlegt))|ist nach(?=.*umgezogen)|hat sich geändert|a changé|a été (?:déplacée?|reportée?|décalée?|avancée?)(?: au| à)?|est (?:décalée?|reportée?|passée?)(?: au| à)?|se (?:ha )?(?:movi(?:ó|do)|aplaz(?:ó|ado)|posp(?:uso|uesto)|retras(?:ó|ado)|adelant(?:ó|ado)|traslad(?:ó|ado)) al?|(?:cambió|pasó) a(?: los)?|mudou para|foi (?:\p{L}+[oa] )?para|(?:ficou|passou) para|(?:перенес\p{L}+|сдвинул\p{L}?|продлили|переехал\p{L}?) (?:на|до|в)|изменился на|改成了?|改为|改到|变成了?)(?![\p{L}])|改成了?|改为|改到|搬到了?|推迟到|提前到|挪到|迁移?到|移到|に(?:変更|変わり|延期|移|引っ越|繰り上げ)/iu;
 
 /** `Standup's at 9`, but not `Ann's desk`. */
 const IS =
@@ -188,7 +188,7 @@ function becameIn(plain: string): Key | undefined {
   const before = plain.slice(0, became.index);
   const topic = /^(.*?)(?:は|が)/u.exec(before)?.[1] ?? before;
   // In Japanese the value comes before the verb.
-  const value = /^(?:に|まで)/u.test(became[0])
+  const value = became[0].startsWith("に")
     ? before.slice(topic.length)
     : plain.slice(became.index + became[0].length);
   return topicTerms(value).size === 0 ? undefined : isKey(topic, value);
@@ -204,16 +204,11 @@ function statedIn(plain: string): Key | undefined {
   return undefined;
 }
 
-/** The words before the verb of a statement, and those before its value. */
-export function openingOf(text: string): { readonly subject: string; readonly verb: string } | undefined {
-  const [found] = [...VERBS, ...SCRIPT_VERBS]
-    .map(([, words]) => words.exec(text))
-    .filter((match) => match !== null)
-    .sort((one, other) => one.index - other.index);
-  if (found === undefined) return undefined;
-  const end = found.index + found[0].length;
-  const link = LINK.exec(text.slice(end))?.[0] ?? "";
-  return { subject: text.slice(0, found.index), verb: `${text.slice(0, end)}${link} ` };
+/** The words before the verb of a statement. */
+export function subjectIn(text: string): string | undefined {
+  const starts = [...VERBS, ...SCRIPT_VERBS].flatMap(([, words]) => words.exec(text)?.index ?? []);
+  const before = text.slice(0, Math.min(...starts));
+  return starts.length === 0 || before === "" ? undefined : before;
 }
 
 /** Russian omits "is": `наш порт 5432`, `наш API на порту 3000`, `демо в пятницу`. */
@@ -269,7 +264,7 @@ function things(phrases: readonly string[]): ReadonlySet<string>[] {
 function namesIn(text: string): ReadonlySet<string> {
   const found =
     text.match(
-      /(?<=[\p{L}\d,;:)"'] ?)(?<![.!?] )(?<!(?<![\p{L}])(?:d(?:ie|as|en|em|es)|(?:ein|mein|unser|kein)\p{L}{0,2}|im|am|zum|zur|vom|beim) )\p{Lu}[\p{L}\d./_-]*|[#@]?[\p{L}\d]+[._/@:-][\p{L}\d._/@:-]+/gu,
+      /(?<=[\p{L}\d,;:)"'] ?)(?<![.!?] )\p{Lu}[\p{L}\d./_-]*|[#@]?[\p{L}\d]+[._/@:-][\p{L}\d._/@:-]+/gu,
     ) ?? [];
   return topicTerms(found.filter((name) => !/^\p{L}\p{Ll}*(?:-\p{Ll}+)+$/u.test(name)).join(" "));
 }
@@ -314,8 +309,6 @@ const GONE: readonly RegExp[] = [
   /(?:^|[,;:.] |(?:мы|я|уже|теперь|вчера|недавно|наконец) )(?:замени|поменя|смени)(?:л|ла|ли) ([^,;]+?) на(?![\p{L}])/giu,
   /(?:^|\s)(?:не ([^,;.]+?), а |от (\S+) отказались)/giu,
   /不(?:再)?(?:是|用|使用|在)\s?([^，,。]+)|(?:从|(?:^|[，。：、\s]|我们?|咱们?|(?:^|[，。]|我们?的?)(?:团队|公司)|已经?|刚|最近|[天周月年])把)\s?(.+?)\s?(?:换|改|迁移|切换|替换)(?:到|成|为)|代替\s?([\p{L}\p{N} ]+?)(?=做|[，,。]|$)/gu,
-  /(?:^|[、。])([^、。]{2,40}?)(?:[をは]|[でをにと](?:\p{Script=Han}{1,3}\p{Script=Hiragana}{0,2}|する)の[はを]?)(?:もう)?(?:やめ|止め|廃止し)(?!るな|ない|ません)/gu,
-  /(?:不要|别)再?用\s?([^，,。]+)/gu,
   /(.+?)の代わりに|([\p{L}\p{N}.]+)\s?から\s?[\p{L}\p{N}.]+\s?に(?:切り替え|変更|移行|乗り換え)|([\p{L}\p{N}.]+)\s?を[^、。]+に(?:置き換え|切り替え|乗り換え|変え)/gu,
 ];
 

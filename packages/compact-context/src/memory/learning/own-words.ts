@@ -326,7 +326,7 @@ const SPEAKER =
 
 function isLabelled(sentence: string): boolean {
   const name = SPEAKER.exec(sentence)?.[1];
-  if (name === undefined || LABEL.test(name.trim()) || REMEMBER.test(`${name}: `)) return false;
+  if (name === undefined || LABEL.test(name.trim()) || REMEMBER.test(`${name} `)) return false;
   return name.trim().split(/\s+/).length <= 3 && /^(?:\p{Lu}|\p{Lo})/u.test(name);
 }
 

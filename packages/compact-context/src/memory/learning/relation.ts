@@ -1,11 +1,12 @@
-import { LEAD, NO_MORE, OTHERS, STRONG_CHANGE, TELLS_CHANGE } from "./language.ts";
-import { clausesOf, type Key, type Read, read } from "./meaning.ts";
+import { LEAD, NO_MORE, OTHERS, TELLS_CHANGE } from "./language.ts";
+import { clausesIn, clausesOf, type Key, type Read, read, subjectIn } from "./meaning.ts";
 import { tellsSwapOf } from "./passives.ts";
 import {
   bare,
   GENERIC,
   heldBy,
   holds,
+  isOrdinary,
   isReplaceable,
   isValue,
   kindOf,
@@ -29,7 +30,7 @@ export type Relation =
 
 /** Relation of a newer statement of a person to an older one, by words alone. Pure; `apart` if in doubt. */
 export function relationOf(newer: string, older: string): Relation {
-  const [now, then] = [read(newer), read(standingIn(older, newer))];
+  const [now, then] = [read(newer), read(older)];
   if (newer === older || isOfOthers(now, then)) return "apart";
   if (tellsSwapOf(newer, older)) return "likely";
   if ([isParallelOf, namesOld, reverses, denies, hasMovedFrom].some((replaces) => replaces(now, then)))
@@ -38,23 +39,6 @@ export function relationOf(newer: string, older: string): Relation {
     return now.tellsChange && now.negated !== then.negated ? "replaces" : "apart";
   if (!isOfOneThing(now, then)) return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
   return now.tellsChange || tellsOldValue(now, then) ? "replaces" : "conflicts";
-}
-
-/** Between the parts of a statement. */
-export const PARTS: RegExp =
-  /[,;，、]\s*(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но)?\s*|\s(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но)\s/iu;
-
-/** Where somebody was born or went to school is so whatever they did later. */
-export const ONCE: RegExp =
-  /(?<![\p{L}])(?:born|grew up|raised in|studied|learned|learnt|graduated|geboren|aufgewachsen|studiert|née?s?|grandie?|étudié|nac(?:í|ió|imos)|crecí|estudié|nasc(?:i|eu|emos)|cresci|estudei|родил\p{L}+|вырос\p{L}*|учил\p{L}+)(?![\p{L}])|出生|长大|毕业|生まれ|育ち/iu;
-
-/** An older statement without what was so once, unless the newer one tells that as well. */
-function standingIn(older: string, newer: string): string {
-  if (!ONCE.test(older) || ONCE.test(newer)) return older;
-  return older
-    .split(PARTS)
-    .filter((part) => !ONCE.test(part))
-    .join(", ");
 }
 
 /** The speaker moved away from a place. */
@@ -199,8 +183,7 @@ function saysNothingElse(now: Read, then: Read): boolean {
       (subject.has(term) || !(isReplaceable(term) || (then.names.size > 0 && now.names.has(term)))),
   );
   const spoken = said.length > 0 ? said : [...subject];
-  const isTopic = spoken.some((term) => !STRONG_CHANGE.test(term));
-  return isTopic && spoken.every((term) => holds(then.content, term));
+  return spoken.length > 0 && spoken.every((term) => holds(then.content, term));
 }
 
 /** It reports a change, not another thing, and drops something of the older statement. */
@@ -441,6 +424,59 @@ function reverses(now: Read, then: Read): boolean {
 /** The newer statement says that the older one is no longer true. */
 function denies(now: Read, then: Read): boolean {
   return NO_MORE.test(now.text) && shareIn(then.content, now.content) >= 0.99;
+}
+
+/** A clause of the older statement is about something the newer ones do not mention: a port, a reason. */
+export function statesMoreThan(older: string, newer: string): boolean {
+  const told = topicTerms(newer);
+  return clausesIn(older).some((clause) => {
+    const { content } = read(clause);
+    const said = [...content].filter((term) => isValue(term) || !isOrdinary(term));
+    return said.length > 1 && shareIn(content, told) === 0;
+  });
+}
+
+const PARTS = /[,;，、]\s*(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но)?\s*|\s(?:and|und|et|y|e|и)\s/iu;
+/** Begins with a pronoun that refers to another part. */
+const DEPENDS =
+  /^(?:(?:s?he|it|they|his|hers?|its|their|who|which|that)|seine?|ihre?|er|es|sie|son|sa|ses|il|elle|su|sus|seu|sua|его|её|их|он|она)(?![\p{L}])|^(?:他|她|它|其|彼|その)/iu;
+
+const OWN_SUBJECT =
+  /^(?:(?:our|my|the|we|i|unser\p{L}*|mein\p{L}*|wir|ich|der|die|das|notre|nos|mon|ma|mes|nous|je|on|les?|la|nuestr\p{L}+|mis?|el|los|las|noss\p{L}+|meus?|minhas?|[oa]s?|наш\p{L}*|мо[йяеи]\p{L}*|мы|я)\s|我|私)/iu;
+
+/** The parts of an older statement that a newer one does not mention; undefined if there are none. */
+export function restOf(older: string, newer: string): string | undefined {
+  const pieces = older.replace(/[.!。！]+$/u, "").split(PARTS);
+  const [first = ""] = pieces;
+  // Without a key it is no clause; one without a subject has it in its verb.
+  const whose = subjectIn(first) ?? (read(first).key === undefined ? undefined : "");
+  const [told, { key, permits }] = [topicTerms(newer), read(newer)];
+  const parts = pieces.map((piece, index) => {
+    const isOwn = index === 0 || OWN_SUBJECT.test(piece);
+    const isWhole = isOwn || subjectIn(piece) !== undefined;
+    const { content, key: its } = read(piece);
+    const subject = isOwn ? (its?.subject ?? NONE) : NONE;
+    const isOfAnother = subject.size > 0 && shareIn(subject, told) === 0;
+    const said = [...content].filter((term) => !(isOwn && holds(key?.subject ?? NONE, term)));
+    const isUntold = isOfAnother || (said.length > 0 && shareIn(new Set(said), told) === 0);
+    return {
+      text: isWhole ? piece : `${whose}${piece}`,
+      share: shareIn(content, told),
+      isRelated: isOwn && relationOf(newer, piece) !== "apart",
+      isKept:
+        isUntold &&
+        !DEPENDS.test(piece) &&
+        (index === 0 || content.size > 1) &&
+        (isWhole || whose !== undefined),
+    };
+  });
+  const related = parts.filter(({ isRelated }) => isRelated).sort((one, other) => other.share - one.share);
+  const replaced = related[0] ?? parts[0];
+  // A lifted rule leaves nothing.
+  if (permits || (related.length === 0 && replaced?.share === 0)) return undefined;
+  const kept = parts.filter((part) => part !== replaced && part.isKept);
+  const rest = kept.map(({ text }) => text).join("; ");
+  return rest === "" ? undefined : `${rest.charAt(0).toUpperCase()}${rest.slice(1)}.`;
 }
 
 /** The statements have the same words, in any form and order, and the same negation. */

@@ -17,7 +17,7 @@ import {
   TRANSIENT,
   word,
 } from "./language.ts";
-import { clausesIn, read } from "./meaning.ts";
+import { read } from "./meaning.ts";
 import { insteadOfForgotten, ownAsides, ownStatements, saidIn, sentencesOf } from "./own-words.ts";
 import { relationOf, tellsAnotherValue } from "./relation.ts";
 import { heldBy, holds, isOrdinary, list, toolsLike } from "./terms.ts";
@@ -52,6 +52,11 @@ const LONGEST = 300;
 const MOST_OF_ONE = 6;
 /** A message with more sentences is a story: its events are not facts, but states in it may be. */
 const MOST_OF_TALK = 8;
+
+/** True for transient states. */
+export function isTransient(text: string): boolean {
+  return TRANSIENT.test(text);
+}
 
 /** Rules that people state in their own name, oldest first: lasting ones, and those in `firm`. */
 export function ownRules(messages: readonly Message[], firm: ReadonlySet<string>): string[] {
@@ -275,15 +280,11 @@ const STATES: RegExp = rule(
   "^(?:\\p{Lu}[\\p{L}'’-]+\\s){1,3}(?:(?:is|was)\\s(?:now\\s)?(?:our|my|the)|owns|leads|maintains|manages|handles|replaced|replaces|took over)\\s",
 );
 
-/** Work done, in German, whose nouns are no names: `Ida hat die Ansicht fertig gemacht`. */
-const DONE = /\s(?:hat|haben)\s.*\s(?:\p{L}*ge\p{L}+(?:t|en)|\p{L}+iert)[.!]*$/u;
-
 function isThing(plain: string): boolean {
   const verb = THING.exec(plain);
   if (verb !== null && !OF_CODE.test(verb[0])) {
     const after = plain.slice(verb[0].length - 1);
-    const isDone = DONE.test(plain) && !STRONG_CHANGE.test(plain);
-    return VALUE.test(after) || (!isDone && /(?<=\s)\p{Lu}\p{L}/u.test(after));
+    return VALUE.test(after) || /(?<=\s)\p{Lu}\p{L}/u.test(after);
   }
   return (
     /^\p{Script=Cyrillic}/u.test(plain) && !/^\p{L}+(?:й|йте|ьте|ите)\s/u.test(plain) && VALUE.test(plain)
@@ -295,9 +296,9 @@ const OURS: RegExp = rule(
   "^(?:my|our|the team['’]s|\\p{L}+, (?:my|our) [^,]{3,30},|unser\\p{L}{0,2}|mein\\p{L}{0,2}|notre|nos|mon|ma|mes|nuestr[oa]s?|mis?|noss[oa]s?|meus?|minhas?)\\s",
   "^(?:we|i|wir|ich|nous|je|nosotr[oa]s|yo|nós|eu|a gente|мы|я)(?:['’](?:m|re|ve))?\\s|^i(?:m|ve)\\s|^(?:j|m)['’]\\p{L}|^on\\s(?:(?:n['’]|ne |se |s['’]|a |est |y )|(?:utilise|héberge|déploie|teste|travaille|paie|paye|facture|parle|mange|fait|préfère|garde|suit|livre|vend|gère|stocke|appelle)\\s)",
   "^(?:in|on|at|for|within) (?:our|my)\\s|^(?:\\S+\\s){1,4}\\p{L}+en wir\\s|^(?:\\S+\\s){1,3}у нас\\s",
-  "^(?:you can )?call me\\s|^(?:me|nos)\\s(?:llamo|(?:he |hemos )?mud(?:é|ei|amos|ado)|gusta\\p{L}*|encanta\\p{L}*)|^chamo-me\\s",
+  "^(?:you can )?call me\\s|^(?:me|nos)\\s(?:llamo|(?:he |hemos )?mud(?:é|amos|ado)|gusta\\p{L}*|encanta\\p{L}*)|^chamo-me\\s",
   // Spanish and Portuguese omit the pronoun.
-  "^(?:(?:ya|também|también|no|não|siempre|sempre)\\s){0,2}(?!v?amos\\s|hagamos|sejamos)\\p{L}{2,}(?:amos|emos|imos)\\s|^(?:agora )?temos\\s",
+  "^(?:(?:ya|também|también|no|não|siempre|sempre)\\s){0,2}(?!v?amos\\s|hagamos|sejamos)\\p{L}{2,}(?:amos|emos|imos)\\s",
   "^(?:(?:ya|também|también|no|não|siempre|sempre|nunca)\\s){0,2}(?:vivo|trabajo|soy|tengo|prefiero|hablo|uso|como|bebo|tomo|estudio|llevo|viajo|conduzco|dirijo|enseño|juego|toco|duermo|odio|nací|dejé|cambié|compré|vendí|moro|trabalho|sou|tenho|prefiro|falo|estudo|viajo|ensino|jogo|gosto|durmo|nasci|mudei|parei|deixei|comprei)\\s",
   "^(?:наш|мо[йяеиё]|нашег?о?|моег?о?|наш[аиуе]й?|мою|моей|нашему|моему|наших|моих|у (?:меня|нас)|меня зовут|мне \\d+)\\s",
   "^(?:tests?|commits?|comments|docs|releases?)\\s.* in (?:this|our) (?:project|repo|codebase)[.]?$",
@@ -312,13 +313,13 @@ const WISH: RegExp = rule(
   // A finished action is not a habit, unless it changes the state of things.
   "^(?:i|we)(?:['’]ve| have)?\\s(?:(?!only)\\p{L}+ly\\s|just\\s|also\\s)*(?!(?:mov|switch|migrat|chang|replac|renam|dropp|stopp|start|hir|join|retir|marri|adopt|cancell?|postpon|reschedul|extend|relocat|graduat|agre|decid|sign|us|need|shift|swapp|pass|retir|expand|upgrad|downgrad)ed\\s)\\p{L}{2,}ed\\s",
   "(?<!^call me .{0,40})\\s(?:when|while|after|once|until|if) (?:i|we|you)\\s",
-  "^(?:i|we)(?:['’](?:d|ll)\\s|(?:['’](?:m|re|ve)| am| are| have)?\\s(?:(?:also|really|still|just|then|now|only|\\p{L}+ly|don['’]t|do not|didn['’]t|am not|not)\\s)*(?:wants?(?! (?:at least|at most|no more than|every|all))|wanted|need(?:ed)?|would|like you|hoping|ready|willing|glad|happy|afraid|seeing|having|cancel\\p{L}*|started?|like (?:option|it|this|that|the|your)|th?ink|figure|concede|do need|_do_ need|quite sure|pretty sure|thoug\\p{L}*|guess|believe|hope|sees?|saw|gets?|got (?!married|promoted)|getting|tr(?:y|ied|ying)|ran|did|must|should|shall|can(?!['’]t (?:eat|drink|have|hear|see|drive|swim|stand|read))(?:not|['’]t)?|could(?:n['’]t)?|will|won['’]t|going|gonna|plan|look(?:ing|ed)?|wonder\\p{L}*|found|find|noticed?|just(?! got (?:married|promoted))|fix(?:ed)?|made|make|add(?:ed)?|ask(?:ed)?|said|says?|mean|meant|understand|know|knew|forg[eo]t|let|thank|appreciate|agree|feel|expect\\p{L}*|suspect|assume|suppose|reali[sz]ed|check(?:ed)?|click(?:ed)?|press(?:ed)?|have to|had|was (?!born)|were|held|gave|ate|drank|kept|sat|stood|lay|slept|woke|felt|took|came|went|brought|heard|spoke|drove|flew|rode|threw|caught|told|fell|hid|shook|stuck|walked|called|talked|tested|wrote|read|updated|installed|refactored|merged|committed|pushed|created|removed|deleted|implemented|finished|completed|reverted|rebased|copied|pasted|attached|uploaded|opened|set|put|ended|spent|broke|restarted|rebuilt|do not know|care|remember|wish|(?:all )?(?:against|for|in favou?r of|(?:fine|ok(?:ay)?|good|happy) with) (?:it|that|this))(?![\\p{L}]))",
-  "^(?:ich|wir)\\s(?:(?:auch|jetzt)\\s)?(?:möchte|will|wollen|brauche|muss|müssen|soll|kann|könn|denke|glaube|finde|bekomme|sehe|hoffe|versuche|würde|hätte|habe gerade|verstehe|weiß|werde|(?:bin|sind) (?:\\p{L}+ )?(?:dagegen|dafür|einverstanden|dabei|gespannt|unsicher)(?![\\p{L}]))",
-  "^(?:je|nous|on|j['’])\\s?(?:n['’]?e?\\s?)?(?:veux|voudrai|aimerai|ai besoin|avons besoin|dois|devons|doit|voulons|pense|crois|vois|peux|peut|pouvons|ai (?:essayé|lancé|vu|trouvé|ajouté|corrigé)|essaie|espère|trouve|vais|allons|va|comprends|sais|faut|(?:suis|sommes|est) (?:plutôt )?(?:contre|pour|d['’]accord)(?=[.!]*$))(?![\\p{L}])",
-  "^(?:yo |nosotros |eu |nós |a gente |no |não )*(?:quier[oe]|queremos|necesit|deb[oe]|puedo|podemos|creo|creemos|pienso|veo|vemos|espero|voy|vamos|intent|me gustaría|hay que|tengo que|tenemos que|quero|preciso|precisamos|devo|devemos|posso|acho|achamos|vejo|vou|gostaria|tent|tenho que|temos que|estou tentando|entiendo|entendo|sé|sei|(?:sou|somos) (?:contra|a favor)[.!]*$)",
-  "^(?:я|мы)\\s(?:не\\s)?(?:хо(?:чу|тим|тел)|думаю|считаю|виж|мог|можем|надеюсь|пыта|попробовал|долж|получа|бы|понима|знаю|(?:против|за|согласн\\p{L}+)[.!]*$|запустил|добавил|исправил)|^(?:мне|нам) (?:нужно|надо)|^(?:нужно|надо)\\s",
+  "^(?:i|we)(?:['’](?:d|ll)\\s|(?:['’](?:m|re|ve)| am| are| have)?\\s(?:(?:also|really|still|just|then|now|only|\\p{L}+ly|don['’]t|do not|didn['’]t|am not|not)\\s)*(?:wants?(?! (?:at least|at most|no more than|every|all))|wanted|need(?:ed)?|would|like you|hoping|ready|willing|glad|happy|afraid|seeing|having|cancel\\p{L}*|started?|like (?:option|it|this|that|the|your)|th?ink|figure|concede|do need|_do_ need|quite sure|pretty sure|thoug\\p{L}*|guess|believe|hope|sees?|saw|gets?|got (?!married|promoted)|getting|tr(?:y|ied|ying)|ran|did|must|should|shall|can(?!['’]t (?:eat|drink|have|hear|see|drive|swim|stand|read))(?:not|['’]t)?|could(?:n['’]t)?|will|won['’]t|going|gonna|plan|look(?:ing|ed)?|wonder\\p{L}*|found|find|noticed?|just(?! got (?:married|promoted))|fix(?:ed)?|made|make|add(?:ed)?|ask(?:ed)?|said|says?|mean|meant|understand|know|knew|forg[eo]t|let|thank|appreciate|agree|feel|expect\\p{L}*|suspect|assume|suppose|reali[sz]ed|check(?:ed)?|click(?:ed)?|press(?:ed)?|have to|had|was (?!born)|were|held|gave|ate|drank|kept|sat|stood|lay|slept|woke|felt|took|came|went|brought|heard|spoke|drove|flew|rode|threw|caught|told|fell|hid|shook|stuck|walked|called|talked|tested|wrote|read|updated|installed|refactored|merged|committed|pushed|created|removed|deleted|implemented|finished|completed|reverted|rebased|copied|pasted|attached|uploaded|opened|set|put|ended|spent|broke|restarted|rebuilt|do not know|care|remember|wish)(?![\\p{L}]))",
+  "^(?:ich|wir)\\s(?:(?:auch|jetzt)\\s)?(?:möchte|will|wollen|brauche|muss|müssen|soll|kann|könn|denke|glaube|finde|bekomme|sehe|hoffe|versuche|würde|hätte|habe gerade|verstehe|weiß|werde)",
+  "^(?:je|nous|on|j['’])\\s?(?:n['’]?e?\\s?)?(?:veux|voudrai|aimerai|ai besoin|avons besoin|dois|devons|doit|voulons|pense|crois|vois|peux|peut|pouvons|ai (?:essayé|lancé|vu|trouvé|ajouté|corrigé)|essaie|espère|trouve|vais|allons|va|comprends|sais|faut)(?![\\p{L}])",
+  "^(?:yo |nosotros |eu |nós |a gente |no |não )*(?:quier[oe]|queremos|necesit|deb[oe]|puedo|podemos|creo|creemos|pienso|veo|vemos|espero|voy|vamos|intent|me gustaría|hay que|tengo que|tenemos que|quero|preciso|precisamos|devo|devemos|posso|acho|achamos|vejo|vou|gostaria|tent|tenho que|temos que|estou tentando|entiendo|entendo|sé|sei)",
+  "^(?:я|мы)\\s(?:не\\s)?(?:хо(?:чу|тим|тел)|думаю|считаю|виж|мог|можем|надеюсь|пыта|попробовал|долж|получа|бы|понима|знаю|запустил|добавил|исправил)|^(?:мне|нам) (?:нужно|надо)|^(?:нужно|надо)\\s",
   "^(?:我们?|咱们?)(?:也|还|就|都|正)?(?:不?想|要|需要|觉得|认为|希望|试|看|应该|可以|能|会|刚|得|打算|遇到|发现|不知道|不明白|怀疑)|帮我|^请",
-  "(?:たい|ほしい|欲しい|思い|思う|思っ|ください|べき|かも|でしょう|しよう|ましょう|てみ|できない|できません|わかりません|見え|(?<!ので[^。]{0,30})お願い|(?:賛成|反対)です)|ありがとう|お疲れ",
+  "(?:たい|ほしい|欲しい|思い|思う|思っ|ください|べき|かも|でしょう|しよう|ましょう|てみ|できない|できません|わかりません|見え)",
 );
 
 /** Errors, work in progress, the current moment. */
@@ -331,13 +332,13 @@ const PASSING: RegExp = rule(
 const CODE =
   /[`{}<>=;]|\w\(|=>|\.(?:tsx?|jsx?|py|go|rs|java|css|html|md|json|ya?ml|sh|c|cpp|sql)(?![\p{L}])/u;
 const DEICTIC =
-  /^(?:this|that|these|those|it|there|here|he|she|they|you|what|which|why|how|who|where|when|let['’]s|everything|nothing|something|das (?:ist|war|geht|sollte|macht)|dies\p{L}*|es|er|sie|du|ihr|some(?:body|one)|any(?:body|one)|(?:irgend)?(?:jemand|wer)|quelqu['’]un|alguien|alguém|кто-(?:то|нибудь)|ce(?:la|tte|ci|s)?|ça|c['’]|il|elle|ils|elles|tu|vous|est[aeo]s?|es[aeo]s?|él|ella|tú|iss?t?o|ess[ae]s?|ele|ela|você|это|эт\p{L}+|он[аои]?|ты|вы)(?![\p{L}])|^(?:这|那|它|你|他|她|有人|某人|誰か|だれか|この|その|これ|それ|あの|ここ)/iu;
+  /^(?:this|that|these|those|it|there|here|he|she|they|you|what|which|why|how|who|where|when|let['’]s|everything|nothing|something|das (?:ist|war|geht|sollte|macht)|dies\p{L}*|es|er|sie|du|ihr|ce(?:la|tte|ci|s)?|ça|c['’]|il|elle|ils|elles|tu|vous|est[aeo]s?|es[aeo]s?|él|ella|tú|iss?t?o|ess[ae]s?|ele|ela|você|это|эт\p{L}+|он[аои]?|ты|вы)(?![\p{L}])|^(?:这|那|它|你|他|她|この|その|これ|それ|あの|ここ)/iu;
 
 const NOT_NAMES =
   "(?!(?:The|A|An|And|But|So|If|When|While|After|Before|Because|Since|Please|Tests?|Code|Note|Sure|Yes|No|Ok|Also|Then|Let|Add|Fix|Make|Use|Run|Try|Write|Der|Die|Le|La|Les|El|Los|Las|O|Os|As|Un|Une|Una|Um|Uma)\\s)";
 /** A name and what that person is or does. */
 const PERSON: RegExp = new RegExp(
-  `^(?:[Зз]а\\s.{2,40}\\sотвечает\\s|[Cc]['’]est\\s(?:\\p{Lu}\\S+\\s){1,3}qui\\s)|^(?:(?:O|A|Der|Die|El|La)\\s)?${NOT_NAMES}\\p{Lu}[\\p{L}'’-]+(?:\\s\\p{Lu}[\\p{L}'’.-]+){0,2}(?:['’]s\\s\\p{Ll}[\\p{L}-]+)?\\s(?:(?:now|also|no longer|jetzt|ahora|agora|теперь)\\s)?(?:(?:is|are|was|has been)\\s(?:now\\s|also\\s|not\\s|no longer\\s)*(?:our|my|the|on|in|from|based|away|allergic|responsible|an?)|owns|leads?|maintains|manages|handles|runs|heads|joined|left|takes? (?:over|care)|took over|works|lives|speaks|reports|approves|prefers|likes|moved|replaced|replaces|became|covers|teaches|reviews|designs|coordinates|writes|does|draws|cooks|plays|studies|attends|coaches|sings|drives|collects|hates|loves|weighs|goes to|organi[sz]es|signs off|is on call|has taken over|leitet|verantwortet|betreut|übernimmt|(?:macht|testet)(?= (?:d(?:ie|as|en)|unser\\p{L}*|alle)\\s)|kümmert sich|ist\\s(?:jetzt\\s)?(?:unsere?|meine?|die|der|im|bei|für)|arbeitet|wohnt|gère|dirige|(?:fait|teste)(?= (?:l[ea]s?|nos|notre)\\s)|s['’]occupe|est\\s(?:maintenant\\s|désormais\\s)?(?:notre|mon|ma|le|la|responsable)|travaille|habite|gestiona|lidera|lleva|(?:hace|prueba)(?= (?:el|l[ao]s?|nuestr\\p{L}+)\\s)|se encarga|es\\s(?:ahora\\s)?(?:nuestr[oa]|mi|el|la)|trabaja|vive|cuida|gerencia|(?:faz|testa)(?= (?:[oa]s?|noss\\p{L}+)\\s)|é\\s(?:agora\\s)?(?:noss[oa]|meu|minha|o|a)|trabalha|mora|отвечает|ведёт|руководит|работает|живёт|занимается|делает|тестирует)(?![\\p{L}])`,
+  `^(?:[Зз]а\\s.{2,40}\\sотвечает\\s|[Cc]['’]est\\s(?:\\p{Lu}\\S+\\s){1,3}qui\\s)|^(?:(?:O|A|Der|Die|El|La)\\s)?${NOT_NAMES}\\p{Lu}[\\p{L}'’-]+(?:\\s\\p{Lu}[\\p{L}'’.-]+){0,2}(?:['’]s\\s\\p{Ll}[\\p{L}-]+)?\\s(?:(?:now|also|no longer|jetzt|ahora|agora|теперь)\\s)?(?:(?:is|are|was|has been)\\s(?:now\\s|also\\s|not\\s|no longer\\s)*(?:our|my|the|on|in|from|based|away|allergic|responsible|an?)|owns|leads?|maintains|manages|handles|runs|heads|joined|left|takes? (?:over|care)|took over|works|lives|speaks|reports|approves|prefers|likes|moved|replaced|replaces|became|covers|teaches|reviews|designs|coordinates|writes|does|draws|cooks|plays|studies|attends|coaches|sings|drives|collects|hates|loves|weighs|goes to|organi[sz]es|signs off|is on call|has taken over|leitet|verantwortet|betreut|übernimmt|kümmert sich|ist\\s(?:jetzt\\s)?(?:unsere?|meine?|die|der|im|bei|für)|arbeitet|wohnt|gère|dirige|s['’]occupe|est\\s(?:maintenant\\s|désormais\\s)?(?:notre|mon|ma|le|la|responsable)|travaille|habite|gestiona|lidera|lleva|se encarga|es\\s(?:ahora\\s)?(?:nuestr[oa]|mi|el|la)|trabaja|vive|cuida|gerencia|é\\s(?:agora\\s)?(?:noss[oa]|meu|minha|o|a)|trabalha|mora|отвечает|ведёт|руководит|работает|живёт|занимается)(?![\\p{L}])`,
   "u",
 );
 
@@ -398,12 +399,7 @@ const HABIT: RegExp = rule(
   `^(?:please )?${DOES}.{3,120} (?:in|for|across|throughout) (?:this|our|the (?:whole|entire)|all(?: the| of the)?) (?:project|code ?base|repo(?:sitory)?|docs|documentation|files)[.]?$`,
   "^(?:please )?use .{2,40} (?:with|for|around) me(?![\\p{L}])",
   "^(?:bitte )?(?:duze|sieze) (?:mich|uns)(?![\\p{L}])",
-  "^(?:please )?(?:answer|reply(?: to)?|respond to|address|talk to|write to) me (?:in|with|without(?! the| that)|as|by|briefly|concisely|(?:in)?formally)(?![\\p{L}])",
-  "^(?:bitte )?(?:antworte[nt]?(?: sie)? (?:mir|uns)|sprich mit (?:mir|uns)) (?:bitte )?(?:auf(?! d(?:ie|en|as)| diese)|in|per|ohne|kurz|knapp|ausführlich)(?![\\p{L}])",
-  "^(?:s['’]il te plaît,? )?(?:répond(?:s|ez)|parlez?)-(?:moi|nous) (?:en|sans|avec|brièvement)(?![\\p{L}])",
-  "^(?:por favor,? )?(?:(?:respónd[ea]|contést[ea]|hábl[ea])(?:me|nos)|respond[ea]-(?:me|nos)|me (?:respond|fal)[ea]) (?:en|em|sin|sem|brevemente)(?! (?:el|la|los|las|[oa]s?) )(?![\\p{L}])",
-  "^(?:пожалуйста,? )?отвечай(?:те)? (?:мне|нам) (?:на|по|без|только|коротко|кратко|подробно)(?![\\p{L}])",
-  "^请?回答我?.{0,4}(?:简短|简洁|详细)|^(?!この|その)[^、。]{1,10}で(?:答えて|返信して)(?:ください|ほしい)",
+  "^(?:please )?(?:answer|reply(?: to)?|respond to|address|talk to|write to) me (?:in|with|as|by)(?![\\p{L}])",
   // A recurring action with a fixed way.
   `^(?:please )?${DOES} (?:me )?(?:all |the |your |my |any )?${PRACTICE} (?:to (?:the )?\\p{L}+ |from (?:the )?\\p{L}+ )?(?:in|as|with|without|like|by|after)(?![\\p{L}])`,
   `^(?:\\p{L}+ )?${PRACTICE},? (?:always |only |please )(?:in|with|without|as)(?![\\p{L}])`,
@@ -434,13 +430,15 @@ function isImperative(text: string): boolean {
  * speaker's words; undefined if there is none.
  */
 function newsOf(sentence: string, known: readonly string[]): string | undefined {
-  return pieces(sentence).find((piece) => states(piece) && known.some((older) => tellsMoreOf(piece, older)));
+  return [sentence, ...clausesOf(sentence)].find(
+    (piece) => states(piece) && known.some((older) => tellsMoreOf(piece, older)),
+  );
 }
 
 /** For ordering two lines: a newer text says something new about the older one, or names all it names. */
 export function speaksAnewOf(text: string, older: string): boolean {
   if (/[?？]$/.test(text)) return false;
-  return pieces(text).some((piece) => tellsMoreOf(piece, older)) || namesAllOf(text, older);
+  return [text, ...clausesOf(text)].some((piece) => tellsMoreOf(piece, older)) || namesAllOf(text, older);
 }
 
 function namesAllOf(text: string, older: string): boolean {
@@ -451,11 +449,12 @@ function namesAllOf(text: string, older: string): boolean {
   );
 }
 
+const CLAUSE = /[,;:]\s+|\s[–—-]+\s|,?\s(?:so|and|but)\s/u;
 /** A shorter clause says nothing on its own. */
 const FEWEST = 4;
 
-function pieces(sentence: string): readonly string[] {
-  return [sentence, ...clausesIn(sentence).filter((clause) => clause.split(/\s+/).length >= FEWEST)];
+function clausesOf(sentence: string): readonly string[] {
+  return sentence.split(CLAUSE).filter((clause) => clause.split(/\s+/).length >= FEWEST);
 }
 
 /** It states how something is: no wish, question or order, and not about the current moment. */

@@ -78,7 +78,7 @@ const FUNCTION = list(`
   fine ok okay allowed need free remember note over than then here there let lets decided
   der die das den dem des ein eine einen einem einer und oder aber ist sind war bin nicht kein keine keinen mehr jetzt ab
   sofort immer nie niemals wir ich du uns mir mich unser unsere unseren unserem unserer mein meine meinen meinem meiner meines auf in im an am zu zum von vom
-  für mit bei nach wurde worden sondern statt stattdessen korrektur doch darfst kannst künftig umgestiegen verschoben bitte dir merk
+  für mit bei wurde worden sondern statt stattdessen korrektur doch darfst kannst künftig umgestiegen verschoben bitte dir merk
   le la les un une des du de et ou mais est sont suis pas plus ne jamais toujours nous vous je tu il elle on notre nos mon ma mes
   à au aux en dans sur pour avec par désormais maintenant c'est place lieu que qui a été sommes peux pouvez désolée désolé
   correction changé passés passé décalée j' n' l' d' qu'

@@ -345,14 +345,10 @@ export function linesOfDay<Line extends DatedLine>(
       candidates.filter(({ source, sectionKind }) => source === "channel-session" && sectionKind === kind),
     );
   const open = query.replace(NEXT, " ");
-  // Without a list of steps, what the user called the next one.
-  const isStep = ({ source, content }: Line): boolean =>
-    source === "channel-session" && content.search(NEXT) >= 0 && !/[?？]/.test(content);
-  const named = stateOf("next-steps").length > 0 ? [] : candidates.filter(isStep);
-  const steps = [...new Set([...named, ...stateOf("next-steps", "current-state")])];
+  const steps = stateOf("next-steps", "current-state");
   if (open !== query && steps.length > 0) {
     const about = spanIn(open, now)?.rest ?? open;
-    if (asksOnly(about) || isWorkOn(about, stateOf("current-state"))) return steps;
+    if (asksOnly(about) || (!asksWhen(query) && isWorkOn(about, stateOf("current-state")))) return steps;
   }
   const rest = query.replace(LAST, " ");
   if (rest !== query)

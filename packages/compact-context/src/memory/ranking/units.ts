@@ -112,13 +112,13 @@ const GRAMMAR: ReadonlySet<string> = new Set(
   der das dem des ein eine einen einem einer ist sind und oder aber ich wir du mir mich mein meine meinen meinem
   meiner unser unsere unseren unserem unserer welche welcher welches welchen welchem wo wer wen wem wie wann warum wieso
   weshalb wohin woher womit wofür viel viele von vom zu zum zur im am auf für bei wird werden wurde wurden
-  nicht es sich noch denn eigentlich habe haben
+  nicht es sich noch denn eigentlich
   où est-ce que qu j n l quel quelle quels quelles qui quoi quand combien pourquoi le la les une des du de et ou
-  je tu il elle nous vous notre nos mon ma mes sont suis au aux en dans sur avec par ne pas déjà avons avez
+  je tu il elle nous vous notre nos mon ma mes sont suis au aux en dans sur avec par ne pas déjà
   qué cuál cuáles cuándo dónde quién quiénes cómo cuánto cuántos cuánta cuántas por el los las una unos unas es está
-  están mi mis nuestro nuestra nuestros nuestras yo del al con para se tengo tenemos
-  o as um uma da das na em é são fica meu minha meus minhas nosso nossa nossos nossas qual quais onde quem
-  quanto quantos quantas porque por que tenho temos
+  están mi mis nuestro nuestra nuestros nuestras yo del al con para se
+  o as um uma da das na é são fica meu minha meus minhas nosso nossa nossos nossas qual quais onde quem
+  quanto quantos quantas porque por que
   где когда кто кого кому что чем как какой какая какое какие каком какую каков сколько почему зачем куда откуда у в на с
   со по от для из о об и или но не я мы ты наш наша наше наши нашей нашего мой моя моё мои моей моего меня мне нас нам ли
   это

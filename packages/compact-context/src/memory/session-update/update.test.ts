@@ -3,11 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { scripted, talk } from "../../../../../test/memory/talk.ts";
-import { itemsOf } from "../changes/document.ts";
 import { createMemoryWriter } from "../changes/writer.ts";
 import { ensureChannel } from "../files/folders.ts";
 import type { TaskContext } from "../memory-task.ts";
-import { emptySessionMemory, parseSessionMemory } from "../session-memory.ts";
+import { emptySessionMemory } from "../session-memory.ts";
 import { sessionStateOf } from "./state.ts";
 import { refreshSession, updateChannelSessionMemory } from "./update.ts";
 
@@ -69,26 +68,6 @@ describe("an update of SESSION.md", () => {
       "Tag the release (begun)",
       "Write the notes",
     ]);
-  });
-
-  it("MEM-5 a rule that the memory has replaced does not stand here", async () => {
-    const writer = createMemoryWriter({ channelDir, now: () => 0 });
-    await updateChannelSessionMemory({ channelDir, messages: work().messages });
-    expect(await read()).toContain("Never rename the public API.");
-    await writer.apply(
-      [{ op: "add", section: "Constraints", text: "Never rename the public API.", trust: "person" }],
-      { author: "consolidation", reason: "said" },
-    );
-    const [rule] = itemsOf(await writer.read("MEMORY.md"));
-    await writer.apply(
-      [{ op: "supersede", target: rule?.id ?? "", text: "The public API may be renamed.", trust: "person" }],
-      { author: "consolidation", reason: "said" },
-    );
-    await updateChannelSessionMemory({
-      channelDir,
-      messages: talk().user("Go on with it").reply("Done.").messages,
-    });
-    expect(parseSessionMemory(await read()).constraints).toEqual([]);
   });
 
   it("the heading of a list is not what was said last", () => {

@@ -7,9 +7,8 @@ import { readConversation } from "../../summarizers/extractive/reading.ts";
 import { asData } from "../../summarizers/llm/prompts.ts";
 import { recordUnits, renderRecord } from "../../summarizers/llm/records.ts";
 import { findUnfound, sourceOf } from "../../summarizers/llm/verify.ts";
-import { itemsOf, readDocument } from "../changes/document.ts";
+import { readDocument } from "../changes/document.ts";
 import { createMemoryWriter, replaceSession } from "../changes/writer.ts";
-import { REMEMBER } from "../learning/language.ts";
 import { sayTheSame } from "../learning/relation.ts";
 import { isSaidByUser } from "../learning/statements.ts";
 import { linesOf } from "../markdown.ts";
@@ -62,13 +61,9 @@ export async function refreshSession(
   const { writer } = context;
   const lessons = tellableNow(lessonsOf(messages), await writer.forgotten());
   const last = parseSessionMemory((await writer.read("SESSION.md")).text);
-  const items = new Set(itemsOf(await writer.read("MEMORY.md")).map(({ text }) => text.toLowerCase()));
-  const replaced = (await writer.superseded()).filter(({ by }) => by !== undefined);
-  const old = new Set(replaced.map(({ text }) => text.toLowerCase()).filter((text) => !items.has(text)));
-  const isOld = (rule: string): boolean => old.has(rule.replace(REMEMBER, "").toLowerCase());
   const settle = async (answer: SessionAnswer | undefined, by: "model" | "program"): Promise<boolean> => {
     const given = { reason: `SESSION.md follows the conversation (${by})`, mayShrink: by === "program" };
-    const done = await replaceSession(writer, (before) => textOf(lessons, answer, { before, isOld }), given);
+    const done = await replaceSession(writer, (before) => textOf(lessons, answer, before), given);
     const [no] = done?.refused ?? [];
     if (no !== undefined)
       throw new CompactError("Conflict", `SESSION.md was not written: ${no.message}`, {
@@ -85,13 +80,11 @@ export async function refreshSession(
 function textOf(
   lessons: readonly Message[],
   answer: SessionAnswer | undefined,
-  { before, isOld }: { readonly before: string; readonly isOld: (rule: string) => boolean },
+  before: string,
 ): string | undefined {
   const last = parseSessionMemory(before);
   const program = sessionStateOf(lessons, last);
-  const whole = answer === undefined ? program : withAnswer(program, answer, lessons);
-  // What the memory has replaced does not stand as a rule here.
-  const state = { ...whole, constraints: whole.constraints.filter((rule) => !isOld(rule)) };
+  const state = answer === undefined ? program : withAnswer(program, answer, lessons);
   const text = renderSessionMemory(state);
   return text === renderSessionMemory(last) ? undefined : `${text}${foreignSections(before)}`;
 }

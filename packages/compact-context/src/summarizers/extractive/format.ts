@@ -135,18 +135,8 @@ function joinedLine(
   if (sameCall(before.text, text))
     return `${lines.pop() ?? ""}${SAME_CALL}${text.slice(fromIn(text).length)}`;
   if (title === "staying") return `${LABELS[kind]}${text}`;
-  const reads = kind === "looked" && joinReads([before.text, text]).length === 1;
+  const reads = kind === "looked" && [before.text, text].every((read) => READ.test(read));
   return `${lines.pop() ?? ""}${reads ? text.replace(READ, ", ") : `${JOINT}${text}`}`;
-}
-
-/** Reads in a row as one: "read a.ts, b.ts (lines 1–20)". */
-export function joinReads(texts: readonly string[]): string[] {
-  const joined: string[] = [];
-  for (const text of texts) {
-    const reads = READ.test(text) && READ.test(joined.at(-1) ?? "");
-    joined.push(reads ? `${joined.pop()}${text.replace(READ, ", ")}` : text);
-  }
-  return joined;
 }
 
 /** Follows a part of a request if the next part shown is not adjacent. */

@@ -308,9 +308,7 @@ const CHOICE =
 /** An item with words of its own. */
 const OWN_ITEM = /^\s{0,9}\d{1,2}[.)]\s{1,4}(?:\S{1,80}\s{1,4}){3}\S/;
 
-/**
- * What a short reply answers: the assistant's option that it names, otherwise the assistant's last question.
- */
+/** What a short reply answers: the assistant's option that it names, otherwise its last question. */
 function aboutOf(reply: string, asked: string): string {
   if (reply.length > MAX_REPLY || asked === "") return "";
   const chosen = CHOICE.exec(reply)?.[1];
@@ -335,7 +333,8 @@ function optionOf(label: string, asked: string): string | undefined {
 /** True if the words were typed anew with more behind them, in the place of a mark that ended them too. */
 function goesOn(before = "", words = ""): boolean {
   const open = before.replace(/[\s.!?…]+$/, "");
-  return open !== "" && words.startsWith(open) && !/^[\p{L}\p{N}_-]/u.test(words.slice(open.length));
+  const more = open === before ? /^(?![\p{L}\p{N}_-])/u : /^(?:[,;\s]|[.!?…]+(?:\s|$))/;
+  return open !== "" && words.startsWith(open) && more.test(words.slice(open.length));
 }
 
 function toEpisodes(entries: readonly Entry[]): Episode[] {

@@ -5,7 +5,6 @@ import {
   type EarlierEpisode,
   gapAfter,
   HEADINGS,
-  joinReads,
   NOT_ALL,
   quoteLines,
   type SectionKey,
@@ -360,10 +359,10 @@ function stopRows({ reading, shorten, asking }: Scene): string[] {
   // A step that stays in the list is newer than those before it: work did not stop at these.
   const last = steps.slice(steps.findLastIndex(({ stays }) => stays) + 1).slice(-LAST_STEPS);
   const [newest = [], ...older] = said.map((text) => [text]);
-  const did = last.map((step) => `${clipLine(shorten(step.action.words), 200)}${endOf(step, shorten)}`);
-  const [end = [], ...before] = joinReads(did)
-    .reverse()
-    .map((text, index) => [`${index === 0 ? "last" : "before"}: ${text}`]);
+  const [end = [], ...before] = last.reverse().map((step, index) => {
+    const did = clipLine(shorten(step.action.words), 200);
+    return [`${index === 0 ? "last" : "before"}: ${did}${endOf(step, shorten)}`];
+  });
   return [...newest, ...end, ...older.flat(), ...before.flat(), ...announced];
 }
 

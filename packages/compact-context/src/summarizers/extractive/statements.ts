@@ -309,15 +309,15 @@ const NAMED =
 /** States that something is intended. */
 const MEANT =
   /\b(?:by design|deliberately|on purpose)\b|^(?:so )?(?:i|we) (?:did not|didn['’]t|do not|don['’]t|will not|won['’]t|would not|wouldn['’]t|am not going to) (?!know|see|think|have|find|need to|want to).{4,160}\b(?:because|since|so that|to (?:keep|avoid))\b/;
-/** States which way to go; a skill or an agent is what the next step needs, not a choice. */
+/** States which way to go. */
 const CHOOSES =
-  /^(?:(?:so|yes|then|for [^,]{2,40}),? ){0,2}(?:i|we)(?:['’]d| should| would)(?: not| rather)? (?:avoid|keep|group|treat|separate|store|reuse|default|leave|stay|drop|stop|optimi[sz]e)\w*\b|\bshould (?:only )?(?:stay|remain|default)\b|\bwe should(?: not|n['’]t) \w|^(?:(?:so|yes|then|for now|ok|okay|got it|good|agreed|right),? ){0,2}i['’]ll (?:just |only )?(?:use (?!.{1,80}\b(?:skill|sub-?agent|agent|tool|reference)s?\b)|(?:keep (?!\w+ing\b|an eye|the (?:\w+ )?wait)|leave|reuse|skip|stick|store|consolidate|combine|merge)\b)/;
+  /^(?:(?:so|yes|then|for [^,]{2,40}),? ){0,2}(?:i|we)(?:['’]d| should| would)(?: not| rather)? (?:avoid|keep|group|treat|separate|store|reuse|default|leave|stay|drop|stop|optimi[sz]e)\w*\b|\bshould (?:only )?(?:stay|remain|default)\b/;
 /** Says what is done and what for, or which other way is left. */
 const ON_PURPOSE =
   /(?:^|, so )(?:(?:so|then|now|yes|ok|okay|got it|for now|instead|agreed),? ){0,2}(?:(?:i|we)(?:['’]ll| will|['’]m going to| am going to|['’]d)|let me) (?!know|see|check|look|read|verify|inspect|run|think|try|start|wait|continue|let|give|mark|show|explain|need|have|can)\w+ .{4,240}\b(?:instead of|rather than|so (?:that |the |it |they |we |each |both )\w+|because|to avoid|without (?!any issue)\w+ing|by \w+ing)\b|^(?:for now|instead),? (?:(?:i|we)(?:['’]ll| will)|let me) (?!check|look|see|read|verify|try)\w+|\blet me (?:take|use|try) a (?:different|simpler|cleaner) approach\b/;
 /** Prefers one way to another, as an item of a list. */
 const PREFERS =
-  /^(?:keep|re-?use|use|preserve|prefer|leave|store|default|put|treat|avoid|drop) (?!of\b).{8,240}(?:\b(?:instead of|rather than)\b|, not |\bbut not\b)|^(?:for [^,]{2,40}, )?(?:add|set|change|group|extract|read|replace|make|move|pass|return|write|switch|rename|load|call|run|send|show|compute|check|create|generate|take|skip|stop|compare|derive|log|store) (?!of\b).{4,240}\b(?:instead of|rather than)\b/;
+  /^(?:keep|re-?use|use|preserve|prefer|leave|store|default|put|treat|avoid|drop) (?!of\b).{8,240}(?:\b(?:instead of|rather than)\b|, not |\bbut not\b)/;
 /** Accepts a proposal and states what follows. */
 const AGREES =
   /^(?:yes,? )?(?:i agree|agreed|good call|good idea|fair (?:point|enough))(?: with [^,.;:—–-]{1,60})?[,.;:—– -]{1,3}(?! ?(?:let me|i['’]ll (?:check|look|read)|that|this is|here)).{12,}/;
@@ -326,7 +326,7 @@ const DECISION_HEADING =
   /\b(?:(?:design|key|important|product|main) )?decisions?(?: \([^)]{1,40}\)| (?:captured|made|so far|taken))?\s?[:：]?$|^why (?:i|we) (?!was|were|am|are)\w+ .{1,60}$|\bchosen (?:approach|design)\b|^(?:i|we|option \w+|my) .{0,80}\bbecause\b.{0,3}$/;
 /** What people say of what they want built, as a choice. */
 const WANTED =
-  /^(?:ok(?:ay)?,? |yes,? )?let['’]?s go with (?!it\b|that\b)\S|\bi(?:['’]d| would) (?:prefer|rather)\b|\bi(?:['’]d| would)? like (?:option|approach|to (?:use|go|keep|stay|start with))\b|\b(?:instead of|rather than)\b|^no, \S|^i think (?:option )?[a-d1-9]\b|^[a-d]\)[, ]{1,2}(?!so|would|should|if|what|why)\S|^fix: \S|^(?:yes|yeah|ok(?:ay)?|sure|no|in that case),? (?:please )?(?:go ahead and \w|(?:try to )?use\b|do #?\d)|\bi (?:do not|don['’]t) want\b|\blet['’]?s (?:(?:also|just|not|then|instead|first) )?(?:add|remove|abandon|use|keep|drop|rename|split|merge|move|store|put|replace|change|stick|skip|leave|limit|start with|switch|revert|(?:fix|tackle|do) (?:the )?#?\d)(?! (?:\w+ing|on|it|that)\b)/;
+  /^(?:ok(?:ay)?,? |yes,? )?let['’]?s go with (?!it\b|that\b)\S|\bi(?:['’]d| would) (?:prefer|rather)\b|\bi(?:['’]d| would)? like (?:option|approach|to (?:use|go|keep|stay|start with))\b|\b(?:instead of|rather than)\b|^no, \S|^i think (?:option )?[a-d1-9]\b|^[a-d]\)[, ]{1,2}(?!so|would|should|if|what|why)\S|\blet['’]?s (?:(?:also|just|then|instead|first) )?(?:remove|abandon|drop|rename|split|replace|stick (?:with|to)|switch|revert)(?! (?:\w+ing|it|that)\b)/;
 
 /** A choice phrased as a question, or with one behind it: "can we use tabs instead of spaces?" */
 const ASKS_FOR =

@@ -1,7 +1,7 @@
 import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
 import { isObject } from "../../errors.ts";
 import { type Action, idOf, textOf } from "./actions.ts";
-import { commandKey, isLookingCommand, programsOf, worksElsewhere } from "./commands.ts";
+import { commandKey, isLookingCommand, worksElsewhere } from "./commands.ts";
 import { NOT_RECORDED, type Outcome, tookEffect } from "./outcomes.ts";
 import { clipLine, oneLine, parsedJson, quotedCode } from "./text.ts";
 
@@ -109,15 +109,9 @@ export function familiesIn(text: string): Family[] {
 }
 
 const WHOLE = /(?:^|[\s:])(?:ci|check|verify|validate|all|precommit|pre-commit)(?=$|[\s:])/;
-/** Flags that choose some of the tests. */
+/** A partial test run. */
 const CHOSEN =
-  /(?:^|\s)(?:-run|-k|-t|--grep|--filter|-m(?! (?:pytest|unittest)\b)|--testNamePattern|--test-name-pattern|--only|--tests|--project|-Dtest|--package)(?![\w-])|\b(?:cargo|npm) test\b.* -[pw] /;
-/** Words behind a runner that choose nothing: they start it, or stand for all tests. */
-const ALL_TESTS = /^(?:run|watch|tests?|specs?|src|all|\.{1,3}|\d.*)$/;
-/** A flag whose next word is no value of it. */
-const BARE_FLAG = /^(?:-[bqsvx]|-vv|-race|-short|--|--(?:run|bail|verbose|silent|nocapture|test))$/;
-/** A flag whose value may look like a folder of tests. */
-const GIVEN = /^-.*(?:config|reporter|file|dir|setup|out|root|timeout|-c$)/i;
+  /(?:^|\s)(?:-run|-k|-t|--grep|--filter|-m(?! (?:pytest|unittest)\b)|--testNamePattern|--test-name-pattern|--only)\b|::|\.(?:test|spec)\.\w|_test\.\w|test_\w+\.py/;
 const CONFLICT = /\bCONFLICT\b|^Automatic merge|\[(?:remote )?rejected\]|failed to push/;
 const CONCLUDES = /\bgit\b.{0,100}\b(?:commit|push|(?:merge|rebase|cherry-pick) --(?:continue|abort|skip))\b/;
 
@@ -181,37 +175,10 @@ function kindsOf(step: Step): readonly string[] {
   return own.length > 0 ? own : [key];
 }
 
-/** Whether a passing run shows a failure of that kind to be fixed: a partial run covers only what it holds. */
+/** Whether a passing run shows a failure of that kind to be fixed: a partial run covers only the same run. */
 function settles(run: Step, kind: string, before: Step): boolean {
-  if (kind !== "test" || keyOf(before) === keyOf(run)) return true;
-  const { command = "" } = run.action;
-  const lines = [...before.outcome.failing, ...before.outcome.errors];
-  if (lines.some((line) => names(run, line))) return true;
-  if (CHOSEN.test(command)) return false;
-  const chosen = chosenIn(command);
-  const failed = chosenIn(before.action.command ?? "");
-  const holds = (name: string): boolean => chosen.some((all) => name === all || name.startsWith(`${all}/`));
-  if (chosen.length === 0 || (failed.length > 0 && failed.every(holds))) return true;
-  return lines.some((line) => chosen.some((name) => name.includes("/") && line.includes(name)));
-}
-
-/** What a command chooses of all tests by words: none where one of its runs has all of them. */
-function chosenIn(command: string): readonly string[] {
-  const runs = programsOf(command).flatMap(({ words }) => {
-    const runner = words.findIndex((word) => FAMILIES.test.test(word));
-    return runner < 0 ? [] : [wordsBehind(words.slice(runner))];
-  });
-  return runs.some((words) => words.length === 0) ? [] : runs.flat();
-}
-
-/** The words behind a runner that are no flags, without the marks of a folder. */
-function wordsBehind([, ...words]: readonly string[]): string[] {
-  return words.flatMap((word, at) => {
-    const flag = /^-/.test(words[at - 1] ?? "") ? (words[at - 1] ?? "") : "--";
-    const isValue = !BARE_FLAG.test(flag) && !flag.includes("=") && (!word.includes("/") || GIVEN.test(flag));
-    const name = word.replace(/^\.\/(?=.)|\/(?:\.{3})?$|::.*$/g, "");
-    return word.startsWith("-") || isValue || ALL_TESTS.test(name) ? [] : [name];
-  });
+  const chosen = kind === "test" && CHOSEN.test(run.action.command ?? "");
+  return !chosen || keyOf(before) === keyOf(run) || linesOfFailure(before).some((line) => names(run, line));
 }
 
 /** True if a command selects the test that a failure line names. */
