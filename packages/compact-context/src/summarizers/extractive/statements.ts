@@ -326,7 +326,7 @@ const DECISION_HEADING =
   /\b(?:(?:design|key|important|product|main) )?decisions?(?: \([^)]{1,40}\)| (?:captured|made|so far|taken))?\s?[:：]?$|^why (?:i|we) (?!was|were|am|are)\w+ .{1,60}$|\bchosen (?:approach|design)\b|^(?:i|we|option \w+|my) .{0,80}\bbecause\b.{0,3}$/;
 /** What people say of what they want built, as a choice. */
 const WANTED =
-  /^(?:ok(?:ay)?,? |yes,? )?let['’]?s go with (?!it\b|that\b)\S|\bi(?:['’]d| would) (?:prefer|rather)\b|\bi(?:['’]d| would)? like (?:option|approach|to (?:use|go|keep|stay|start with))\b|\b(?:instead of|rather than)\b|^no, \S|^i think (?:option )?[a-d1-9]\b|^[a-d]\)[, ]{1,2}(?!so|would|should|if|what|why)\S|\blet['’]?s (?:(?:also|just|then|instead|first) )?(?:remove|abandon|drop|rename|split|replace|stick (?:with|to)|switch|revert)(?! (?:\w+ing|it|that)\b)/;
+  /^(?:ok(?:ay)?,? |yes,? )?let['’]?s go with (?!it\b|that\b)\S|\bi(?:['’]d| would) (?:prefer|rather)\b|\bi(?:['’]d| would)? like (?:option|approach|to (?:use|go|keep|stay|start with))\b|\b(?:instead of|rather than)\b|^no, \S|^i think (?:option )?[a-d1-9]\b|^[a-d]\)[, ]{1,2}(?!so|would|should|if|what|why)\S/;
 
 /** A choice phrased as a question, or with one behind it: "can we use tabs instead of spaces?" */
 const ASKS_FOR =
