@@ -244,6 +244,8 @@ function untilCut(
         if (done) controller.close();
         else controller.enqueue(value);
       } catch (error) {
+        // What was read before is written first.
+        await new Promise((written) => setImmediate(written));
         cut(error);
         controller.close();
       }

@@ -220,13 +220,7 @@ function patchItem(item: NativeObject, part: Part, dialect: Dialect): unknown {
   }
   if (part.type !== "toolResult") return item;
   const field = ["output", "outputs", "result", "results", "tools"].find((key) => key in item) ?? "output";
-  const written = writeOutput(part, dialect);
-  const given: unknown = item[field];
-  const runs = Array.isArray(given) ? given.filter(isObject).filter((run) => "stdout" in run) : [];
-  if (runs.length === 0 || typeof written !== "string") return copyWith(item, { [field]: written });
-  // What each command of a shell call came to stays.
-  const cleared = runs.map((run, at) => ({ ...run, stdout: at === 0 ? written : "", stderr: "" }));
-  return copyWith(item, { [field]: cleared });
+  return copyWith(item, { [field]: writeOutput(part, dialect) });
 }
 
 function rewriteMessage(item: NativeObject, parts: readonly Part[], dialect: Dialect): unknown {

@@ -93,26 +93,18 @@ describe("openai-responses", () => {
     ]).flat();
     const input = [{ role: "user", content: "Survey the quay." }, ...work];
     expect(lint(input, "openai-responses")).toEqual([]);
-    let cleared = 0;
     const { tokens } = countTokens(input, { format: "openai-responses" });
     for (const share of [0.95, 0.8, 0.6, 0.4, 0.2]) {
       const maxTokens = Math.ceil(tokens * share);
       const { messages } = await compact(input, { maxTokens, format: "openai-responses" });
       expect(lint(messages, "openai-responses")).toEqual([]);
       for (const [index, item] of messages.entries()) {
-        if (!("type" in item)) continue;
-        if ("tools" in item || item.type === "computer_call_output") expect(input).toContain(item);
+        if (!("type" in item) || (item.type as string) === "message") continue;
+        expect(input).toContain(item);
         if ("tools" in item && item.execution === "server")
           expect(messages[index - 1]).toMatchObject({ type: "tool_search_call", execution: "server" });
-        if (item.type !== "shell_call_output" || work.includes(item)) continue;
-        cleared += 1;
-        const outcome = { type: "exit", exit_code: 0 };
-        expect(item).toHaveProperty("output", [
-          { stdout: expect.stringContaining("cleared"), stderr: "", outcome },
-        ]);
       }
     }
-    expect(cleared).toBeGreaterThan(0);
   });
 
   it("reads every kind of item, unknown ones too", () => {

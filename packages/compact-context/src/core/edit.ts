@@ -114,8 +114,8 @@ export function hasBoundReasoning(message: Message): boolean {
   return boundReasoning(message).size > 0;
 }
 
-/** Items whose output is no text: tools that were found, and screenshots. */
-const SHAPED = /^(?:tool_search_output|computer_call_(?:output|result))$/;
+/** Items whose output is no text: tools that were found, screenshots, and what each command of a shell gave. */
+const SHAPED = /^(?:tool_search_output|shell_call_output|computer_call_(?:output|result))$/;
 
 /**
  * Parts that providers accept only unchanged: provider-executed calls with their results, and items that are

@@ -82,6 +82,7 @@ describe("a stream that begins with an error", () => {
     ["its last event", [created, working, failed]],
     ["an event of its own", [created, { type: "error", error: overflow }, failed]],
     ["its only piece", [{ error: overflow }]],
+    ["an event with its own code", [created, { type: "error", ...overflow }]],
   ])("that the list is too long, in %s, gives way to that of a shorter list", async (_, events) => {
     for (const size of [1, 7, 1_000]) {
       const { text, sent } = await answered(streamOf(events, size), streamOf([created, said], size));

@@ -4,7 +4,7 @@ import { type Json, objectOf, textOf } from "../providers/request.ts";
 // Providers refuse some streamed requests in the stream itself, with status 200 and an error for its first event.
 
 /** Events that come before anything is known of the answer. */
-const OPENING = /^response\.(?:created|queued|in_progress)$/;
+const OPENING = /^(?:response\.(?:created|queued|in_progress)|ping|keepalive)$/;
 /** How long the beginning of a stream is held back at most, and how many bytes of it. */
 const HELD_MS = 1500;
 const MOST_HELD = 1_000_000;
@@ -102,10 +102,10 @@ function createErrorReader(): (piece: Uint8Array) => string | undefined {
     const lines = [line + first, ...more];
     line = lines.pop() ?? "";
     for (const whole of lines) {
-      if (whole.trim() === "" || whole.startsWith("event:")) continue;
+      if (!whole.startsWith("data:")) continue;
       const event = eventIn(whole);
       if (OPENING.test(textOf(event.type))) continue;
-      const error = event.error ?? objectOf(event.response).error;
+      const error = event.error ?? objectOf(event.response).error ?? (event.type === "error" && event);
       return isObject(error) || typeof error === "string" ? JSON.stringify(error) : "";
     }
     return undefined;
@@ -114,7 +114,7 @@ function createErrorReader(): (piece: Uint8Array) => string | undefined {
 
 function eventIn(line: string): Json {
   try {
-    return objectOf(JSON.parse(line.replace(/^data:/, "")));
+    return objectOf(JSON.parse(line.slice("data:".length)));
   } catch {
     return {};
   }
