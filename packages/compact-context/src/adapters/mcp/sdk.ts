@@ -38,7 +38,7 @@ export interface McpAnswer {
 
 export interface McpTransport {
   onclose?: () => void;
-  onmessage?: (message: McpMessage, ...more: unknown[]) => void;
+  onmessage?(message: McpMessage, ...more: unknown[]): void;
   start(): Promise<void>;
   send(message: McpMessage, ...more: unknown[]): Promise<void>;
   close(): Promise<void>;
