@@ -226,6 +226,13 @@ describe.skipIf(!installed)("compact mcp", () => {
     expect(await ended).toBe(0);
   });
 
+  it("an archive that is not there yet is told on stderr, and served", async () => {
+    const { open, call, errors } = server("--archive", "later");
+    await open();
+    expect((await call("compact_sessions")).result?.isError).toBe(false);
+    expect(errors()).toContain("the folder of --archive is not there yet");
+  });
+
   it("an archive that is no folder is told in the answer, not by a crash", async () => {
     writeFileSync(join(project, "file"), "");
     const { open, call, lines } = server("--archive", "file");

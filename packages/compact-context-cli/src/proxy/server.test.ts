@@ -383,6 +383,26 @@ describe("a call through the proxy", () => {
     expect(printed).toEqual([]);
   });
 
+  it("what was read before the cut arrives, held back or not", async () => {
+    const created = `data: ${JSON.stringify({ type: "response.created" })}\n\n`;
+    const provider = await recorder((response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" }).write(created);
+      setTimeout(() => response.destroy(), 50);
+    });
+    const server = await proxyTo(provider.url);
+    const reader = (await post(server, bodyOf(1))).body!.getReader();
+    let text = "";
+    const read = async (): Promise<void> => {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        text += new TextDecoder().decode(value);
+      }
+    };
+    await expect(read()).rejects.toThrow();
+    expect(text).toBe(created);
+  });
+
   it("tells no key of an address", async () => {
     const server = await proxyTo("http://127.0.0.1:9");
     const answer = await new Promise<string>((resolve, reject) => {
