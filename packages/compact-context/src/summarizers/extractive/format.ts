@@ -75,7 +75,10 @@ const LABELS: Readonly<Record<Exclude<ItemKind, "request" | "foreign">, string>>
 };
 /** Separator between the pieces of a line. */
 const JOINT = " | ";
-/** A piece with a separator of its own has its line to itself, behind one more blank, and is never parted. */
+/**
+ * A piece with a separator of its own has its line to itself, behind one more blank, and is never parted. Of a kept
+ * request, no line is parted.
+ */
 const SEPARATED = /(?:^| )\|(?: |$)/;
 const ALONE = " ";
 const READ = /^read (?=\S)/;
@@ -130,11 +133,13 @@ function joinedLine(
   before: Told | undefined,
   lines: string[],
 ): string {
-  if (SEPARATED.test(text)) return `${LABELS[kind]}${ALONE}${text}`;
-  if (before?.kind !== kind || SEPARATED.test(before.text)) return `${LABELS[kind]}${text}`;
+  const parts = title !== "staying";
+  const isAlone = parts && SEPARATED.test(text);
+  const own = `${LABELS[kind]}${isAlone ? ALONE : ""}${text}`;
+  if (before?.kind !== kind || isAlone || (parts && SEPARATED.test(before.text))) return own;
   if (sameCall(before.text, text))
     return `${lines.pop() ?? ""}${SAME_CALL}${text.slice(fromIn(text).length)}`;
-  if (title === "staying") return `${LABELS[kind]}${text}`;
+  if (!parts) return own;
   const reads = kind === "looked" && [before.text, text].every((read) => READ.test(read));
   return `${lines.pop() ?? ""}${reads ? text.replace(READ, ", ") : `${JOINT}${text}`}`;
 }
@@ -274,8 +279,8 @@ function readEpisodes(lines: readonly string[]): Earlier["episodes"] {
   lines.forEach((line, source) => {
     if (line.startsWith(EPISODE)) episodes.push({ ...readTitle(line.slice(EPISODE.length)), pieces: [] });
     if (line.startsWith(LABELS.assistant.trimEnd())) spoken = source;
-    const pieces = episodes.at(-1)?.pieces ?? [];
-    for (const piece of readPieces(line, pieces))
+    const { title, pieces } = episodes.at(-1) ?? { title: "none", pieces: [] };
+    for (const piece of readPieces(line, pieces, title))
       pieces.push({ ...piece, order: pieces.length, source: piece.kind === "assistant" ? spoken : source });
   });
   return episodes;
@@ -290,7 +295,11 @@ function readTitle(heading: string): Pick<EarlierEpisode, "title" | "asked"> {
 }
 
 /** The pieces of an episode's line, by prefix. */
-function readPieces(line: string, before: readonly Told[]): Pick<Told, "kind" | "text">[] {
+function readPieces(
+  line: string,
+  before: readonly Told[],
+  title: Title = "none",
+): Pick<Told, "kind" | "text">[] {
   if (line.startsWith(">")) {
     const kind = before.every((piece) => piece.kind === "request") ? "request" : "foreign";
     return [{ kind, text: line.replace(/^> ?/, "") }];
@@ -305,7 +314,8 @@ function readPieces(line: string, before: readonly Told[]): Pick<Told, "kind" | 
   const rest = line.slice(label[1].length);
   if (rest === "") return [];
   if (rest.startsWith(ALONE)) return [{ kind, text: rest.slice(ALONE.length) }];
-  const texts = kind === "assistant" ? splitProse(rest) : rest.split(JOINT);
+  const isWhole = title === "staying" && kind !== "assistant";
+  const texts = kind === "assistant" ? splitProse(rest) : isWhole ? [rest] : rest.split(JOINT);
   return texts.map((text) => ({ kind, text }));
 }
 
