@@ -279,7 +279,9 @@ function readEpisodes(lines: readonly string[]): Earlier["episodes"] {
   lines.forEach((line, source) => {
     if (line.startsWith(EPISODE)) episodes.push({ ...readTitle(line.slice(EPISODE.length)), pieces: [] });
     if (line.startsWith(LABELS.assistant.trimEnd())) spoken = source;
-    const { title, pieces } = episodes.at(-1) ?? { title: "none", pieces: [] };
+    const last = episodes.at(-1);
+    if (last === undefined) return;
+    const { title, pieces } = last;
     for (const piece of readPieces(line, pieces, title))
       pieces.push({ ...piece, order: pieces.length, source: piece.kind === "assistant" ? spoken : source });
   });
