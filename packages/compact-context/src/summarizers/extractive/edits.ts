@@ -66,11 +66,21 @@ function addedLines({ before, after }: Hunk): string[] {
   return after.map((line) => line.trim()).filter((line) => line !== "" && !known.has(line));
 }
 
-function describeContent(path: string, content: string): string {
-  const lines = content.split("\n");
+/** The names that code defines, outermost ones only; empty for files that are no code. */
+export function namesIn(path: string, content: string): string {
+  return rulesFor(path).rules.includes(CODE[0] as Rule) ? namesOf(path, content.split("\n")) : "";
+}
+
+function namesOf(path: string, lines: readonly string[]): string {
   const owned = ownersOf(lines, rulesFor(path));
   const names = new Set(owned.flatMap(({ own, owner }) => (owner === undefined ? (own?.label ?? []) : [])));
-  if (names.size > 0) return clipEnd(listed("", [...names]), LONGEST);
+  return clipEnd(listed("", [...names]), LONGEST);
+}
+
+function describeContent(path: string, content: string): string {
+  const lines = content.split("\n");
+  const names = namesOf(path, lines);
+  if (names !== "") return names;
   const telling = lines.find((line) => SAYS_SOMETHING.test(line.slice(0, READ_OF_LINE)));
   const first = (telling ?? lines.find((line) => line.trim() !== "") ?? "").trim();
   return first.length > 0 && first.length <= QUOTED ? quoted(first) : "";

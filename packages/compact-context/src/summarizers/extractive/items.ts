@@ -1,6 +1,6 @@
 import type { Steps } from "../../errors.ts";
 import { isLookingCommand } from "./commands.ts";
-import type { FileChange } from "./edits.ts";
+import { type FileChange, namesIn, readPatch } from "./edits.ts";
 import type { Told } from "./format.ts";
 import { HOST_LINE, NOT_RECORDED, type Outcome, REFUSAL, tookEffect } from "./outcomes.ts";
 import type { Entry, Episode, Reading, Statement } from "./reading.ts";
@@ -210,9 +210,10 @@ function rewrites({ action, result }: Step): boolean {
 }
 
 /** A file's changes on one line. */
-export function changeWords({ path, effect, what }: FileStory): string {
+export function changeWords({ path, effect, what }: Pick<FileStory, "path" | "effect" | "what">): string {
   const verb = effect === "edited" ? "" : ` (${effect})`;
-  return `${path}${verb}${what.length === 0 ? "" : `: ${what.join("; ")}`}`;
+  const told = what.filter((words) => words !== "");
+  return `${path}${verb}${told.length === 0 ? "" : `: ${told.join("; ")}`}`;
 }
 
 /** An episode's result per file and per command, placed where it last happened. */
@@ -360,19 +361,48 @@ function codePieces({ action }: Step, { shorten }: Scope): Piece[] {
   );
 }
 
-/** The lines of a cleared output, each with the call that stays next to the summary. */
-function emptiedPieces(step: Step, scope: Scope): Piece[] {
+/** What a cleared output held, behind the call that stays next to the summary. */
+function emptiedPieces({ action, outcome, result }: Step, scope: Scope): Piece[] {
   // The call itself shows that an edit was made.
-  if (step.action.kind === "edit" && step.outcome.state !== "failed") return [];
-  const from = clipEnd(scope.shorten(step.action.words), MAX_FROM);
-  return foundPieces(step.result?.text ?? "", scope)
-    .slice(0, MAX_CLEARED)
-    .map((piece) => ({
-      ...piece,
-      kind: "ran",
-      text: `${from}: ${piece.text}`,
-      weight: WEIGHTS.emptied,
-    }));
+  if (action.kind === "edit" && outcome.state !== "failed") return [];
+  const from = clipEnd(scope.shorten(action.words), MAX_FROM);
+  const text = heldText(result?.text ?? "");
+  const lines = action.kind === "read" ? linesRead(action.files, text) : linesOfDiff(text);
+  const found = lines.length > 0 ? lines : foundPieces(text, scope).map((piece) => piece.text);
+  return [...new Set(found)].slice(0, MAX_CLEARED).map((line) => ({
+    kind: "ran",
+    text: `${from}: ${scope.shorten(line)}`,
+    weight: WEIGHTS.emptied,
+  }));
+}
+
+/** Of code that was read, the names; of another file, its lines. */
+function linesRead(files: readonly FileChange[], text: string): string[] {
+  const content = withoutNumbers(text);
+  const names = files.length === 1 && files[0] !== undefined ? namesIn(files[0].path, content) : "";
+  if (names !== "") return [names];
+  return foundPieces(content, { shorten: (line) => line }).map((piece) => piece.text);
+}
+
+/** Of a diff, each file with what changed in it. */
+function linesOfDiff(text: string): string[] {
+  return DIFF.test(text)
+    ? readPatch(readable(text)).map((change) => changeWords({ ...change, what: [change.what] }))
+    : [];
+}
+
+const DIFF = /^diff --git a\//m;
+
+/** The number before a line of a file, behind the tag that some tools open the file with. */
+const NUMBER = /^(?:<[a-z]{1,20}>)?\s{0,8}\d{1,6}(?:[→\t]|:| ?\| ?|\s{2})/;
+
+/** A file's text without the numbers of its lines. */
+function withoutNumbers(text: string): string {
+  const lines = text.split("\n");
+  const numbered = lines.filter((line) => NUMBER.test(line));
+  return 2 * numbered.length > lines.length
+    ? numbered.map((line) => line.replace(NUMBER, "")).join("\n")
+    : text;
 }
 
 /** Progress lines of test runners, diff markers and the lines around a search's hits: they say nothing about the work. */
@@ -388,8 +418,24 @@ export function foundPieces(text: string, { shorten }: Pick<Scope, "shorten">, t
     .map((line) => ({ kind: "found", text: clipEnd(shorten(line), MAX_CODE), weight: WEIGHTS.found }));
 }
 
+/** The text that a host's record of a call holds; any other text itself. */
+function heldText(text: string): string {
+  if (!RECORD.test(text)) return text;
+  const held = blocksIn(parsedJson(text), 0).join("\n");
+  return 2 * held.length >= text.length ? held : text;
+}
+
+/** The strings of several lines in a value. */
+function blocksIn(value: unknown, depth: number): string[] {
+  if (typeof value === "string") return value.includes("\n") ? [value] : [];
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return [];
+  return Object.values(value).flatMap((field) => blocksIn(field, depth + 1));
+}
+
+const RECORD = /^\s*[[{]/;
+
 function recordLines(text: string): string[] {
-  const value = /^\s*[[{]/.test(text) ? parsedJson(text) : undefined;
+  const value = RECORD.test(text) ? parsedJson(text) : undefined;
   return value === undefined ? text.split("\n").map(oneLine) : fieldsOf(value, 0);
 }
 
