@@ -173,6 +173,89 @@ describe("output that was emptied in a list that stays", () => {
     expect(told[0]).toContain("listens on 4711 · the south quay is closed");
   });
 
+  const told = async (name: string, given: Record<string, unknown>, content: string): Promise<string[]> => {
+    const calls: Message = { ...call, parts: [{ type: "toolCall", id, name, arguments: given }] };
+    const answer: Message = { ...result, parts: [{ type: "toolResult", id, content }] };
+    const list = [asked, calls, answer];
+    const summary = await summarize([answer], 600, { context: { list, kept: list } });
+    return summary.split("\n").filter((one) => one.startsWith("Did: "));
+  };
+  const quays = [
+    'import { open } from "node:fs/promises";',
+    "",
+    "export interface Quay {",
+    "  readonly depth: number;",
+    "}",
+    "",
+    "export function deepest(quays: readonly Quay[]): Quay {",
+    "  const sorted = quays.toSorted((a, b) => b.depth - a.depth);",
+    "  return sorted[0];",
+    "}",
+  ];
+  const numbered = (sign: string): string =>
+    quays.map((text, index) => `${String(index + 1).padStart(5)}${sign}${text}`).join("\n");
+
+  it.each([
+    ["Read", { file_path: "/srv/quays.ts" }, numbered("→"), "read /srv/quays.ts"],
+    [
+      "read",
+      { filePath: "/srv/quays.ts" },
+      `<content>${numbered(": ").trim()}\n</content>`,
+      "read /srv/quays.ts",
+    ],
+    ["Bash", { command: "nl -ba src/quays.ts" }, numbered("\t"), "ran `nl -ba src/quays.ts`"],
+    [
+      "read_files",
+      { paths: ["/srv/quays.ts"] },
+      JSON.stringify([{ query: "/srv/quays.ts:1-10", result: numbered(" | "), success: true }]),
+      "read /srv/quays.ts",
+    ],
+  ])("of code that %s read is told by its names", async (name, given, content, words) => {
+    expect(await told(name, given, content)).toEqual([`Did: ${words}: interface Quay, deepest()`]);
+  });
+
+  it("of a diff is told by what changed in each file", async () => {
+    const diff = [
+      "diff --git a/src/quays.ts b/src/quays.ts",
+      "index 1111111..2222222 100644",
+      "--- a/src/quays.ts",
+      "+++ b/src/quays.ts",
+      "@@ -1,3 +1,7 @@",
+      " export const LIMIT = 4;",
+      "+export function shallowest(quays: readonly Quay[]): Quay {",
+      "+  return quays[0];",
+      "+}",
+      "diff --git a/src/old.ts b/src/old.ts",
+      "--- a/src/old.ts",
+      "+++ /dev/null",
+      "@@ -1,3 +0,0 @@",
+      "-export function gone(): void {",
+      "-  stop();",
+      "-}",
+    ].join("\n");
+    expect(await told("Bash", { command: "git diff" }, diff)).toEqual([
+      "Did: ran `git diff`: src/quays.ts: added shallowest() · src/old.ts (deleted): removed gone()",
+    ]);
+  });
+
+  it("names its call once where lines hold bars, in the next round too", async () => {
+    const table = "| quay north | depth of 12 metres |\n| quay south | depth of 9 metres |";
+    const line =
+      "Did: ran `list quays`: | quay north | depth of 12 metres | · | quay south | depth of 9 metres |";
+    expect(await told("Bash", { command: "list quays" }, table)).toEqual([line]);
+    const answer: Message = { ...result, parts: [{ type: "toolResult", id, content: table }] };
+    const calls: Message = {
+      ...call,
+      parts: [{ type: "toolCall", id, name: "Bash", arguments: { command: "list quays" } }],
+    };
+    const list = [asked, calls, answer];
+    const previous = await summarize([answer], 600, { context: { list, kept: list } });
+    const later: Message[] = [
+      { id: "v", role: "user", parts: [{ type: "text", text: "Close the north one." }] },
+    ];
+    expect((await summarize(later, 600, { previous })).split("\n")).toContain(line);
+  });
+
   it("is not where the work stopped when a newer step stays", async () => {
     const newer = bash("c2", "close quay", "closed");
     const all = [asked, call, result, ...newer];

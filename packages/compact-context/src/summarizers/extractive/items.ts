@@ -311,7 +311,7 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
     case "ask":
       return [];
     case "read":
-      return [{ kind: "looked", text: words, weight: WEIGHTS.looked }];
+      return [{ kind: "looked", text: words, weight: WEIGHTS.looked }, ...namesRead(step, scope)];
     case "search":
       return [
         { kind: "looked", text: words, weight: WEIGHTS.looked },
@@ -331,6 +331,16 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
         ...foundPieces(step.result?.text ?? "", scope, step.outcome.detail),
       ];
   }
+}
+
+/** The names that a file of code defines, where it was read last. */
+function namesRead({ action, result }: Step, { shorten }: Scope): Piece[] {
+  const [file] = action.files;
+  if (file === undefined || action.files.length > 1) return [];
+  const names = namesIn(file.path, withoutNumbers(heldText(result?.text ?? "")));
+  return names === ""
+    ? []
+    : [{ kind: "found", text: `${shorten(file.path)}: ${names}`, weight: WEIGHTS.names }];
 }
 
 function ranPiece(step: Step, words: string, times: number): Piece {
