@@ -112,12 +112,25 @@ function* piecesOf({ request, about, entries }: Episode, scope: Scope): Generato
     runs: groupBy(steps, keyOf),
   };
   let asked = ASKS.test(request?.text ?? "");
+  const names: [number, Piece[]][] = [];
   for (const entry of entries) {
-    yield [entry.message, entryPieces(entry, last, { ...scope, asked })];
-    if (entry.kind === "user") asked = ASKS.test(entry.speech.text);
-    else if (entry.kind === "answer") asked ||= ASKS.test(entry.answer.text);
-    else if (entry.kind === "assistant") asked &&= !entry.closing;
+    const pieces = entryPieces(entry, last, { ...scope, asked });
+    // Files that are read in a row are told as one: what they define comes behind the last of them.
+    const read = entry.kind === "step" && entry.step.action.kind === "read" ? entry.step : undefined;
+    if (read === undefined) yield* names.splice(0);
+    yield [entry.message, pieces];
+    if (read !== undefined && pieces[0]?.kind === "looked")
+      names.push([entry.message, namesRead(read, scope)]);
+    asked = stillAsked(entry, asked);
   }
+  yield* names;
+}
+
+/** Whether a question of the person's waits behind an entry. */
+function stillAsked(entry: Entry, asked: boolean): boolean {
+  if (entry.kind === "user") return ASKS.test(entry.speech.text);
+  if (entry.kind === "answer") return asked || ASKS.test(entry.answer.text);
+  return asked && !(entry.kind === "assistant" && entry.closing);
 }
 
 const ASKS = /[?？](?:\s|$)/;
@@ -311,7 +324,7 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
     case "ask":
       return [];
     case "read":
-      return [{ kind: "looked", text: words, weight: WEIGHTS.looked }, ...namesRead(step, scope)];
+      return [{ kind: "looked", text: words, weight: WEIGHTS.looked }];
     case "search":
       return [
         { kind: "looked", text: words, weight: WEIGHTS.looked },
@@ -333,7 +346,7 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
   }
 }
 
-/** The names that a file of code defines, where it was read last. */
+/** The names that a file of code defines. */
 function namesRead({ action, result }: Step, { shorten }: Scope): Piece[] {
   const [file] = action.files;
   if (file === undefined || action.files.length > 1) return [];
