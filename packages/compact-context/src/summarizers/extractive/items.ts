@@ -198,11 +198,12 @@ export function filesChanged(steps: readonly Step[]): FileStory[] {
   const stories = new Map<string, FileStory>();
   const done = steps.filter(({ stays, outcome }) => !stays && tookEffect(outcome));
   const changes = done.flatMap((step) => step.action.files.map((file) => ({ ...file, step })));
-  for (const { path, what, step, effect: named } of changes) {
-    if (named === "read") continue;
-    const effect = named === "created" && rewrites(step) ? "rewritten" : named;
+  for (const change of changes) {
+    const { path, step } = change;
+    if (change.effect === "read") continue;
     const known = stories.get(path);
     const before = known?.what ?? [];
+    const { effect, what } = change.effect === "created" ? written(change, before.length > 0) : change;
     stories.delete(path);
     stories.set(path, {
       path,
@@ -213,6 +214,15 @@ export function filesChanged(steps: readonly Step[]): FileStory[] {
     });
   }
   return [...stories.values()];
+}
+
+/** A file that was written as a whole, told as what it replaces. */
+function written(
+  { what, step }: FileChange & Pick<FileStory, "step">,
+  isTold: boolean,
+): Pick<FileChange, "effect" | "what"> {
+  const effect = rewrites(step) ? "rewritten" : "created";
+  return { effect, what: isTold && what !== "" ? `written anew with ${what}` : what };
 }
 
 /** How tools report that a file which they wrote was there before. */
@@ -388,7 +398,9 @@ function codePieces({ action }: Step, { shorten }: Scope): Piece[] {
 function emptiedPieces({ action, outcome, result }: Step, scope: Scope): Piece[] {
   // The call itself shows that an edit was made.
   if (action.kind === "edit" && outcome.state !== "failed") return [];
-  const from = clipEnd(scope.shorten(action.words), MAX_FROM);
+  const words = clipEnd(scope.shorten(action.words), MAX_FROM);
+  // A colon ends the call, so that the next line of it need not name it again.
+  const from = words.includes("`") ? words : words.replaceAll(": ", " ");
   const text = heldText(result?.text ?? "");
   const lines = action.kind === "read" ? linesRead(action.files, text) : linesOfDiff(text);
   const found = lines.length > 0 ? lines : foundPieces(text, scope).map((piece) => piece.text);
