@@ -256,6 +256,25 @@ describe("output that was emptied in a list that stays", () => {
     expect((await summarize(later, 600, { previous })).split("\n")).toContain(line);
   });
 
+  it("stands below a request that was cut, which is none that is not told", async () => {
+    const first = "Dredge the north quay down to twelve metres before the storms begin";
+    const request = (text: string): Message => ({
+      ...asked,
+      parts: [{ type: "text", text: `${first}\n${text}` }],
+    });
+    const [long, cut] = [request("4711 0815 1234 9876 ".repeat(60)), request("[…]")];
+    const said: Message = {
+      id: "b",
+      role: "assistant",
+      parts: [{ type: "text", text: "It was dredged by the crane, so that ships can enter." }],
+    };
+    const list = [long, said];
+    const summary = await summarize(list, 90, { context: { list, kept: [cut] } });
+    expect(summary).toContain("### From what left this list, for the request: Dredge the north quay");
+    expect(summary).toContain("dredged by the crane");
+    expect(summary).not.toContain("Not told here");
+  });
+
   it("is not where the work stopped when a newer step stays", async () => {
     const newer = bash("c2", "close quay", "closed");
     const all = [asked, call, result, ...newer];

@@ -65,7 +65,8 @@ export function openScene(reading: Reading, options: ComposeOptions): Scene {
 function titleOf(speech: Speech | undefined, { asking, request }: CurrentRequest): Scene["titles"][number] {
   if (speech === undefined) return UNTITLED;
   if (speech.stays === "whole") return { title: "staying", asked: speech.text };
-  return { title: request !== "" && speech.message === asking ? "current" : "user", asked: "" };
+  if (request !== "" && speech.message === asking) return { title: "current", asked: "" };
+  return { title: "user", asked: speech.stays === "cut" ? speech.text : "" };
 }
 
 /** The last episode belongs to the current request, even if nothing was done for it yet. */
@@ -276,7 +277,10 @@ export function storyLines(scene: Scene, taken: readonly Item[]): string[] {
       const rest =
         title === "current" ? told.filter(({ kind }) => kind !== "request") : withoutHeadline(told);
       if (rest.length === 0) return [];
-      const written = episodeLines(title, inOrder(rest), asked);
+      // Of a request that was cut, beginning and end stay in the list.
+      const stays = title === "user" && asked !== "" && !rest.some(({ kind }) => kind === "request");
+      const shown = stays ? "staying" : title;
+      const written = episodeLines(shown, inOrder(rest), shown === "staying" ? asked : "");
       return again && episodes.has(episode - 1) ? written.slice(1) : written;
     });
   return [
@@ -297,7 +301,7 @@ function untoldRequests({ titles, earlier }: Scene, taken: readonly Item[]): num
   const asks = (episode: number): boolean =>
     earlier.episodes[episode]?.pieces.some(({ kind }) => kind === "request") ?? true;
   const untold = titles.filter(
-    ({ title }, episode) => title === "user" && !told.has(episode) && asks(episode),
+    ({ title, asked }, episode) => title === "user" && asked === "" && !told.has(episode) && asks(episode),
   );
   return earlier.untold + untold.length;
 }
