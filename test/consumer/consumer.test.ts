@@ -26,6 +26,7 @@ const ready =
 const chromium = "/usr/bin/chromium";
 const yarn = join(tools, "@yarnpkg/cli-dist/bin/yarn.js");
 const deno = join(tools, "@deno/linux-x64-glibc/deno");
+const bun = join(tools, "@oven/bun-linux-x64/bin/bun");
 const run = promisify(execFile);
 
 /** A project that has installed both packed packages, the library and the command. */
@@ -117,11 +118,30 @@ describe.skipIf(!ready)("the packed package in somebody's project", () => {
     expect(await node("module.mjs", text)).toBe(SAID);
   });
 
-  it.skipIf(!existsSync(deno))("runs in Deno", async () => {
-    const text = `import { compact, CompactManager } from "compact-context";${PROGRAM}console.log(said);`;
-    writeFileSync(join(project, "deno.mjs"), text);
-    const { stdout } = await run(deno, ["run", "--allow-all", "deno.mjs"], { cwd: project });
-    expect(stdout.trim()).toBe(SAID);
+  it.for([
+    ["Bun", bun, []],
+    ["Deno", deno, ["run", "--allow-all"]],
+    ["Deno, allowed two folders", deno, ["run", "--no-prompt", "--allow-read=.", "--allow-write=kept"]],
+  ] as const)("keeps its archive on the disk in %s, and finds it again", async ([, runtime, flags], test) => {
+    test.skip(!existsSync(runtime), "not installed");
+    const text = `import { compact, CompactManager } from "compact-context";
+      ${PROGRAM.replace('{ kind: "memory" }', '{ root: "kept" }')}
+      await manager.flush();
+      const archive = await new CompactManager({ storage: { root: "kept" } }).archive();
+      console.log(said, (await archive.search("question 7")).hits.length > 0);`;
+    writeFileSync(join(project, "kept.mjs"), text);
+    const { stdout, stderr } = await run(runtime, [...flags, "kept.mjs"], { cwd: project });
+    rmSync(join(project, "kept"), { recursive: true });
+    expect([stdout.trim(), stderr]).toEqual([`${SAID} true`, ""]);
+  });
+
+  it.skipIf(!existsSync(bun))("is compiled by Bun into one file, vocabularies included", async () => {
+    const text = `import { countText } from "compact-context";
+      console.log(countText("hello w\u00f6rld", { model: "gpt-4" }), countText("hello", { model: "gpt-4o" }));`;
+    writeFileSync(join(project, "counts.mjs"), text);
+    await run(bun, ["build", "--compile", "counts.mjs", "--outfile", "counts"], { cwd: project });
+    const { stdout } = await run(join(project, "counts"), [], { cwd: tmpdir() });
+    expect(stdout.trim()).toBe("4 1");
   });
 
   it.skipIf(!existsSync(yarn))("keeps its archive on the disk under Yarn's Plug'n'Play", async () => {
@@ -423,7 +443,12 @@ describe.skipIf(!ready).each(SETTINGS)("the core without Node, by %s, %s", (bund
       `import { compact, CompactManager } from "compact-context";
        import { compactFetch } from "compact-context/wire";
        export const served = compactFetch;
-       export const answer = (async () => {${PROGRAM}return said;})();
+       export const answer = (async () => {${PROGRAM}
+         const warned = [];
+         const bare = new CompactManager({ maxContextTokens: 4000, policy: { hardCapBuffer: 200 } }, { onWarning: (text) => warned.push(text) });
+         const { report: kept } = await bare.preflight("s", list);
+         return said + " " + kept.compacted + " " + /kept in memory/.test(warned.join());
+       })();
        globalThis.answer = answer;`,
     );
     const { warnings, named } = await (BUNDLERS[bundler] as Bundle)(entry, bundled);
@@ -431,13 +456,16 @@ describe.skipIf(!ready).each(SETTINGS)("the core without Node, by %s, %s", (bund
     expect(named.filter((path) => /(?:^|[" ])node:/.test(path))).toEqual([]);
   }, 120_000);
 
-  it("runs in an edge runtime", async () => {
+  it.each([
+    ["an edge runtime", ""],
+    ["an edge runtime with Node's `process`", 'globalThis.process = { versions: { node: "22.0.0" } };'],
+  ])("runs in %s, with its archive in memory", async (_, before) => {
     const { EdgeVM } = createRequire(join(tools, "x"))("@edge-runtime/vm") as {
       EdgeVM: new () => { evaluate(code: string): unknown };
     };
     const vm = new EdgeVM();
-    vm.evaluate(readFileSync(bundled, "utf8"));
-    expect(await vm.evaluate("globalThis.answer")).toBe(SAID);
+    vm.evaluate(before + readFileSync(bundled, "utf8"));
+    expect(await vm.evaluate("globalThis.answer")).toBe(`${SAID} true true`);
   });
 
   it.skipIf(!existsSync(chromium))("runs in a browser", { timeout: 60_000 }, async () => {
@@ -462,6 +490,6 @@ describe.skipIf(!ready).each(SETTINGS)("the core without Node, by %s, %s", (bund
       "--dump-dom",
       pathToFileURL(page).href,
     ]);
-    expect(stdout).toContain(`<p id="said">${SAID}</p>`);
+    expect(stdout).toContain(`<p id="said">${SAID} true true</p>`);
   });
 });

@@ -1,7 +1,7 @@
 import type { CompactConfig } from "./config/settings.ts";
 import type { StorageDriver } from "./core/ports.ts";
 import type { Exporter } from "./core/report.ts";
-import { once } from "./errors.ts";
+import { hasCode, once } from "./errors.ts";
 import { createMemoryDriver } from "./storage/memory/driver.ts";
 import { createAriadneExporter } from "./tracing/exporters/ariadne.ts";
 
@@ -30,12 +30,17 @@ export async function configuredDriver(
   return createMemoryDriver();
 }
 
-/** A driver for a folder, loaded on first use; undefined outside Node. */
+/** A driver for a folder, loaded on first use; undefined outside Node and in a bundle without it. */
 async function fsDriver(root: string, warn: (message: string) => void): Promise<StorageDriver | undefined> {
   const { process } = globalThis as { process?: { versions?: { node?: string } } };
   if (process?.versions?.node === undefined) return undefined;
   const { createFsDriver } = await import("./storage/fs/driver.ts");
-  return createFsDriver({ root, warn });
+  try {
+    return createFsDriver({ root, warn });
+  } catch (error) {
+    if (hasCode(error, "StorageFailed")) return undefined;
+    throw error;
+  }
 }
 
 /** Exporters for the configured destinations. */

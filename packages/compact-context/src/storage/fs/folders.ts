@@ -1,4 +1,4 @@
-import { type BigIntStats, constants, type Dirent, existsSync } from "node:fs";
+import { type BigIntStats, constants, type Dirent, mkdirSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { CompactError, later } from "../../errors.ts";
 import {
@@ -353,9 +353,20 @@ async function hold(path: string, shown: string, tighten: boolean): Promise<Held
 }
 
 let shows: boolean | undefined;
+/** Whether this process may write below open folders: a runtime with permissions allows it to some paths only. */
 function showsOpenFiles(): boolean {
-  shows ??= process.platform === "linux" && existsSync(OPEN_FILES);
+  shows ??= process.platform === "linux" && mayMake(OPEN_FILES);
   return shows;
+}
+
+/** True for a folder that is there, if the runtime lets this process ask. */
+function mayMake(folder: string): boolean {
+  try {
+    mkdirSync(folder);
+    return true;
+  } catch (error) {
+    return systemCode(error) === "EEXIST";
+  }
 }
 
 async function folderAt(path: string, shown: string): Promise<BigIntStats | undefined> {
@@ -380,6 +391,8 @@ const HINTS: Readonly<Record<string, string>> = {
   EISDIR: "A folder stands where a file of the archive should be: look at it and move it away.",
   EROFS: "The file system is read-only: choose another archive folder.",
   ENOTSUP: "This file system has no hard links: choose an archive folder on another one.",
+  ERR_ACCESS_DENIED:
+    "Node's permission model forbids the disk storage: use `kind: memory`, Postgres, S3 or a driver.",
   ELOOP: "Symbolic links are never followed inside the archive: put the real file or folder there.",
 };
 

@@ -93,7 +93,8 @@ export function machine(): string {
   known ??= createHash("sha256")
     .update(
       [
-        hostname(),
+        // A runtime with permissions may not tell it: then this process takes no other for one of its machine.
+        part(hostname) || randomUUID(),
         part(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8")),
         part(() => readlinkSync("/proc/self/ns/pid")),
       ].join("\n"),
@@ -103,7 +104,7 @@ export function machine(): string {
   return known;
 }
 
-/** Empty on systems without that file. */
+/** Empty where the system has no such thing, or the runtime does not allow to ask. */
 function part(read: () => string): string {
   try {
     return read();
