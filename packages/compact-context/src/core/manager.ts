@@ -225,7 +225,7 @@ export class SessionManager {
    */
   async flush(): Promise<void> {
     await this.#lists?.lintWaiting();
-    for (const id of this.#sessions.ids()) await this.#inTurn(id, () => this.#sessions.saveLearned(id));
+    await this.#sessions.saveAll();
     await this.#parts.recorder.flush();
     await this.#parts.beforeCommit?.settle(FLUSH_WAIT_MS);
   }

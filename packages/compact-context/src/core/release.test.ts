@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { CompactManager } from "../create-manager.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
+import type { StorageDriver } from "./ports.ts";
 
 const turns = (count: number): readonly object[] =>
   Array.from({ length: count }, (_, index) => [
@@ -72,4 +73,32 @@ it("a session that made room for others comes back with all that it had learned"
     return (await manager.preflight("s", third)).report.tokensBefore;
   };
   expect(await tokensOf(4200)).toBe(await tokensOf(0));
+});
+
+it("a flush stores several sessions at a time, their states and then their events", async () => {
+  const storage = createMemoryDriver();
+  const met: string[] = [];
+  let meet: (() => void) | undefined;
+  /** A write of one session ends with the next one of the other. */
+  const together = async <T>(key: string, write: () => Promise<T>): Promise<T> => {
+    const file = key.slice(key.indexOf("/") + 1);
+    if (meet === undefined) await new Promise<void>((go) => (meet = go));
+    else meet();
+    meet = undefined;
+    met.push(file);
+    return write();
+  };
+  const slow: StorageDriver = {
+    ...storage,
+    put: (key, ...rest) => together(key, () => storage.put(key, ...rest)),
+    append: (key, ...rest) => together(key, () => storage.append(key, ...rest)),
+  };
+  const manager = new CompactManager(
+    { maxContextTokens: 2000 },
+    { storage: slow, onWarning: () => undefined },
+  );
+  await manager.preflight("one", turns(1));
+  await manager.preflight("other", turns(1));
+  await manager.flush();
+  expect(met).toEqual(["state.json", "state.json", "events.jsonl", "events.jsonl"]);
 });

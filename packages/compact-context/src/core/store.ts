@@ -144,6 +144,9 @@ const MAX_SESSIONS = 4096;
 /** Tokens of all lists in memory, above which only `MIN_SESSIONS` stay. */
 const MAX_TOKENS = 16_000_000;
 
+/** More at a time do not make a disk quicker. */
+const SAVED_AT_ONCE = 8;
+
 /** The sessions in memory; each is loaded from its stored state at its first call. */
 export class Sessions {
   readonly #options: SessionsOptions;
@@ -163,10 +166,6 @@ export class Sessions {
   /** Undefined if the session is not in memory. */
   peek(sessionId: string): Session | undefined {
     return this.#live.get(sessionId);
-  }
-
-  ids(): readonly string[] {
-    return [...this.#live.keys()];
   }
 
   /**
@@ -261,8 +260,16 @@ export class Sessions {
     return (await stateDriver.put(stateKey(session.id), value, put)).version;
   }
 
+  /** Stores what each session learned, after its pending calls. */
+  async saveAll(): Promise<void> {
+    const ids = [...this.#live.keys()];
+    const save = (id: string) => this.#options.inTurn(id, () => this.#saveLearned(id));
+    for (let start = 0; start < ids.length; start += SAVED_AT_ONCE)
+      await Promise.all(ids.slice(start, start + SAVED_AT_ONCE).map(save));
+  }
+
   /** Stores what a session learned since it was last stored; storage failures were already reported. */
-  async saveLearned(sessionId: string): Promise<void> {
+  async #saveLearned(sessionId: string): Promise<void> {
     const session = this.#live.get(sessionId);
     // The list may return to the history of the stored state.
     if (session?.view.context === undefined || session.unread !== undefined) return;
@@ -363,7 +370,7 @@ export class Sessions {
       const most = this.#allTokens > MAX_TOKENS ? MIN_SESSIONS : MAX_SESSIONS;
       if (this.#live.size <= most) break;
       await this.#options.inTurn(sessionId, async () => {
-        await this.saveLearned(sessionId);
+        await this.#saveLearned(sessionId);
         this.forget(sessionId);
         this.#options.onEvict(sessionId);
       });

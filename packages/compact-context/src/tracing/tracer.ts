@@ -225,8 +225,8 @@ function isLossWarning({ name, properties }: Pick<EventDescription, "name" | "pr
 
 /** Maximum events waiting to be written, across all sessions. */
 const MAX_WAITING = 1000;
-/** After this many failed sessions in a row, the others are not tried. */
-const MAX_FAILURES = 3;
+/** Sessions whose events are written concurrently; if all of them fail, the others are not tried. */
+const WRITTEN_AT_ONCE = 8;
 
 /** Warnings that a person can act on: also reported to `onWarning`. */
 const TOLD_TO_USER: ReadonlySet<SessionEvent["kind"]> = new Set(["fixedOverTrigger", "compactsOften"]);
@@ -342,10 +342,11 @@ export class ArchivingRecorder implements EventRecorder {
   }
 
   async #writeAll(): Promise<void> {
-    let failures = 0;
-    for (const sessionId of [...this.#waiting.keys()]) {
-      if (failures === MAX_FAILURES) return;
-      failures = (await this.#writeSession(sessionId)) ? 0 : failures + 1;
+    const ids = [...this.#waiting.keys()];
+    for (let start = 0; start < ids.length; start += WRITTEN_AT_ONCE) {
+      const some = ids.slice(start, start + WRITTEN_AT_ONCE);
+      const written = await Promise.all(some.map((id) => this.#writeSession(id)));
+      if (!written.includes(true)) return;
     }
   }
 
