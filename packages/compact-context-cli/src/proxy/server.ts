@@ -126,9 +126,11 @@ async function passOn(context: Context, wire: Wire, options: ProxyOptions): Prom
   };
   const packed = raw.headers.get("content-encoding") ?? "identity";
   if (packed !== "identity") return unmodified(`its body is packed (${packed})`);
-  const body = jsonIn(raw.headers, bytes);
-  if (body === undefined) return send(bytes);
   const target = targetOf(options.upstreams, new URL(raw.url), raw.headers);
+  // Some clients name no content type, or a wrong one.
+  const isRead = callKind(target) !== undefined || /json/.test(raw.headers.get("content-type") ?? "");
+  const body = isRead ? jsonIn(bytes) : undefined;
+  if (body === undefined) return send(bytes);
   let call: WireCall;
   try {
     call = await wire(target, raw.headers, body, raw.signal);
@@ -255,8 +257,7 @@ function untilCut(
 }
 
 /** The object in a JSON body; undefined for anything else. */
-function jsonIn(headers: Headers, bytes: Uint8Array): Json | undefined {
-  if (!/json/.test(headers.get("content-type") ?? "")) return undefined;
+function jsonIn(bytes: Uint8Array): Json | undefined {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return isObject(value) ? value : undefined;

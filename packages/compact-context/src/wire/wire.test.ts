@@ -290,8 +290,17 @@ describe("a body of compactFetch", () => {
   it.each([
     ["text", text],
     ["bytes", new TextEncoder().encode(text)],
+    ["a buffer", new TextEncoder().encode(text).buffer],
   ])("is compacted where it is %s", async (_, body) => {
     expect(await sentOf(CHAT.url, body)).toEqual([expect.stringContaining("COMPACT-SUMMARY"), []]);
+  });
+
+  it("is compacted in a Request that names no JSON", async () => {
+    const { manager } = setUp();
+    const sent: unknown[] = [];
+    const fetch = compactFetch({ manager, fetch: async (_url, init) => ok({ sent: sent.push(init?.body) }) });
+    await fetch(new Request(CHAT.url, { method: "POST", body: text }));
+    expect(sent).toEqual([expect.stringContaining("COMPACT-SUMMARY")]);
   });
 
   it.each([
@@ -409,15 +418,6 @@ describe("reasoning that the provider refuses", () => {
     expect(warnings).toEqual([expect.stringContaining("calls are made without thinking")]);
   });
 
-  it("in the middle of a turn goes on without thinking until the turn is over", async () => {
-    const { wire } = setUp();
-    const list = [ask, answer(thought("a"), call("t")), result("t")];
-    const sent: Json[] = [];
-    const send = async (body: Json): Promise<Response> => {
-      sent.push(body);
-      return sent.length === 1 ? bad(refusal) : ok();
-    };
-    const done = [...list, answer({ type: "text", text: "done" }), ask];
   it("in a list that was compacted harder goes out once more without it", async () => {
     const { wire } = setUp();
     const sent: Json[] = [];
@@ -434,6 +434,15 @@ describe("reasoning that the provider refuses", () => {
     ]);
   });
 
+  it("in the middle of a turn goes on without thinking until the turn is over", async () => {
+    const { wire } = setUp();
+    const list = [ask, answer(thought("a"), call("t")), result("t")];
+    const sent: Json[] = [];
+    const send = async (body: Json): Promise<Response> => {
+      sent.push(body);
+      return sent.length === 1 ? bad(refusal) : ok();
+    };
+    const done = [...list, answer({ type: "text", text: "done" }), ask];
     for (const messages of [list, done])
       await (await wire(ANTHROPIC.url, {}, ANTHROPIC.bodyOf(messages, { thinking }))).send(send);
     expect(sent.map((body) => body.thinking)).toEqual([thinking, undefined, thinking]);
