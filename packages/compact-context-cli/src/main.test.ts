@@ -686,6 +686,18 @@ describe("plan", () => {
     expect(Math.abs(gone - Number(done.pruned_count))).toBeLessThanOrEqual(6);
   });
 
+  it("tells the notices of aider from what the user typed", async () => {
+    const turns = Array.from({ length: 40 }, (_, turn) =>
+      [`#### step ${turn}: ${"mend the mooring ".repeat(20)}`, "Done.", `> Tokens: ${turn}k sent.`].join(
+        "\n\n",
+      ),
+    );
+    session("history.md", ["# aider chat started at 2026-01-02 03:04:05", ...turns].join("\n\n"));
+    const { out } = await run(["plan", "history.md", "--target", "2k", "--all"]);
+    expect(out).toMatch(/ program +\d+ .* Tokens: 39k sent/);
+    expect(out).toMatch(/ user +\d+ .* step 39/);
+  });
+
   it("folds long runs, and --all shows every message", async () => {
     const folded = (await run(["plan", session(), ...QUARTER])).out;
     const all = (await run(["plan", "session.json", ...QUARTER, "--all"])).out;

@@ -65,6 +65,19 @@ describe("createHostPreflight", () => {
     });
   });
 
+  it("counts as the session's provider does: a list that it finds too long is not passed on", async () => {
+    const { manager } = watched();
+    const [first, next] = [message("word ".repeat(1_000)), message("word ".repeat(600))];
+    const messages = [first, next];
+    await manager.preflight("a", [first]);
+    await manager.preflight("a", [first], { usage: { prompt_tokens: 2_000, completion_tokens: 1 } });
+    const preflight = createHostPreflight(failing(manager, broken));
+    expect(await preflight({ sessionId: "other", messages })).toBe(messages);
+    await expect(preflight({ sessionId: "a", messages })).rejects.toMatchObject({
+      code: "InsufficientBudget",
+    });
+  });
+
   it("counts the input that is not in the list yet", async () => {
     const { manager } = watched();
     const preflight = createHostPreflight(failing(manager, broken));

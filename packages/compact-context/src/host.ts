@@ -228,9 +228,9 @@ function tooSlow(milliseconds: number): CompactError {
   });
 }
 
-function isOverBudget<T>(manager: HostManager, { messages, request }: HostCall<T>): boolean {
+function isOverBudget<T>(manager: HostManager, { sessionId, messages, request }: HostCall<T>): boolean {
   try {
-    return manager.isOverBudget(messages, request);
+    return manager.isOverBudget(sessionId, messages, request);
   } catch {
     return false;
   }

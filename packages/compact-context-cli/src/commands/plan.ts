@@ -83,7 +83,8 @@ function planView(
     const { style } = ACTIONS[entry.action];
     return [
       { text: String(entry.index + 1), style: "faint" },
-      entry.role,
+      // Not the user's words: what the agent's program added for the model.
+      message?.meta?.synthetic === true && entry.role === "user" ? "program" : entry.role,
       tokensOf(entry),
       { text: shortReason(entry), style },
       { text: message === undefined ? "" : messageGist(message, names), style: "faint" },

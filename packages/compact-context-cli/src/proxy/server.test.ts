@@ -6,7 +6,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo } from "node:net";
-import { defaultConfig } from "compact-context";
+import { type CompactionReport, defaultConfig } from "compact-context";
 import { createMemoryDriver } from "compact-context/storage/memory";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Stub, startStub } from "../../../../test/stubs/server.ts";
@@ -22,6 +22,8 @@ afterEach(async () => {
 
 interface Started extends LocalServer {
   readonly problems: string[];
+  /** Reports of the compactions that were told. */
+  readonly told: CompactionReport[];
 }
 
 async function proxyTo(
@@ -29,6 +31,7 @@ async function proxyTo(
   more: { window?: number; dryRun?: boolean; broken?: true; byProvider?: true } = {},
 ): Promise<Started> {
   const problems: string[] = [];
+  const told: CompactionReport[] = [];
   const sessions = createSessions({
     config: more.byProvider
       ? { ...defaultConfig, summarizer: { ...defaultConfig.summarizer, kind: "provider" } }
@@ -47,11 +50,11 @@ async function proxyTo(
     metrics: () => "",
     health: async () => ({ ok: true }),
     dryRun: more.dryRun === true,
-    changed: () => undefined,
+    changed: (report) => void (report && told.push(report)),
     problem: (message) => problems.push(message),
   });
   closing.push(() => server.close());
-  return { ...server, problems };
+  return { ...server, problems, told };
 }
 
 /** A manager whose calls reject with a storage error. */
@@ -173,6 +176,45 @@ describe("a call through the proxy", () => {
     const metrics = await (await fetch(`${server.url}/metrics`)).text();
     expect(metrics).toMatch(/^compact_proxy_requests_total\S* 4$/m);
     expect(metrics).toMatch(/^compact_proxy_compactions_total\S* [1-9]/m);
+  });
+
+  it.each([["text/plain"], [undefined]])("is compacted whatever its content type: %s", async (type) => {
+    const provider = await recorder();
+    const server = await proxyTo(provider.url);
+    const { "content-type": _, ...headers } = HEADERS;
+    const body = new TextEncoder().encode(JSON.stringify(bodyOf(40)));
+    const named: Record<string, string> = type === undefined ? headers : { ...headers, "content-type": type };
+    await fetch(`${server.url}/v1/messages`, { method: "POST", headers: named, body });
+    expect(provider.seen[0]?.body).toContain("COMPACT-SUMMARY");
+  });
+
+  it.each([
+    ["finds the first too long", "prompt is too long: 9000 tokens > 2000 maximum", ["trigger_pct", "manual"]],
+    ["refuses its reasoning", "Invalid `signature` in `thinking` block", ["trigger_pct"]],
+  ])("tells of each compaction once where the provider %s", async (_, message, reasons) => {
+    let calls = 0;
+    const provider = await recorder((response) => {
+      calls += 1;
+      response.writeHead(calls === 1 ? 400 : 200, { "content-type": "application/json" });
+      response.end(JSON.stringify(calls === 1 ? { type: "error", error: { message } } : {}));
+    });
+    const server = await proxyTo(provider.url);
+    await post(server, bodyOf(40));
+    expect(server.told.map(({ reason }) => reason)).toEqual(reasons);
+    expect(await metric(server, "requests_total")).toBe(2);
+    expect(await metric(server, "compactions_total")).toBe(reasons.length);
+  });
+
+  it("that is answered with headers that Node does not read says what to do", async () => {
+    const provider = await recorder((response) =>
+      response.writeHead(200, { "content-security-policy": "x".repeat(20_000) }).end("{}"),
+    );
+    const server = await proxyTo(provider.url);
+    const response = await post(server, bodyOf(1));
+    expect([response.status, await response.text()]).toEqual([
+      502,
+      expect.stringContaining("NODE_OPTIONS=--max-http-header-size"),
+    ]);
   });
 
   it("is compacted by its provider where the settings say so, with the agent's own key and betas", async () => {

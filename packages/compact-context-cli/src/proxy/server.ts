@@ -1,7 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { CompactionReport } from "compact-context/internal/core/report";
 import { errorMessage, isObject } from "compact-context/internal/errors";
-import type { Json } from "compact-context/internal/providers/request";
+import { type Json, objectOf } from "compact-context/internal/providers/request";
 import { callKind, modelOf } from "compact-context/internal/wire/calls";
 import { watchUsage } from "compact-context/internal/wire/usage-tee";
 import { createWire, type Wire, type WireCall } from "compact-context/wire";
@@ -126,9 +126,11 @@ async function passOn(context: Context, wire: Wire, options: ProxyOptions): Prom
   };
   const packed = raw.headers.get("content-encoding") ?? "identity";
   if (packed !== "identity") return unmodified(`its body is packed (${packed})`);
-  const body = jsonIn(raw.headers, bytes);
-  if (body === undefined) return send(bytes);
   const target = targetOf(options.upstreams, new URL(raw.url), raw.headers);
+  // Some clients name no content type, or a wrong one.
+  const isRead = callKind(target) !== undefined || /json/.test(raw.headers.get("content-type") ?? "");
+  const body = isRead ? jsonIn(bytes) : undefined;
+  if (body === undefined) return send(bytes);
   let call: WireCall;
   try {
     call = await wire(target, raw.headers, body, raw.signal);
@@ -146,10 +148,10 @@ async function passOn(context: Context, wire: Wire, options: ProxyOptions): Prom
 async function sendCompacted(one: Passing, options: ProxyOptions): Promise<Response> {
   const { call, bytes, body, send } = one;
   let isChanged = false;
-  const response = await call.send((sent) => {
+  const response = await call.send((sent, report) => {
     isChanged = sent !== body;
     const text = isChanged ? JSON.stringify(sent) : bytes;
-    tell(one, options, text.length);
+    tell(one, options, text.length, report);
     return send(text, call.headers);
   });
   if (response.status === 400 || response.status === 413) options.tally.refused();
@@ -158,7 +160,7 @@ async function sendCompacted(one: Passing, options: ProxyOptions): Promise<Respo
 
 /** Sends the call unchanged; its usage is not learned from, since it does not measure the compacted request. */
 async function watch(one: Passing, options: ProxyOptions): Promise<Response> {
-  tell(one, options, one.bytes.length);
+  tell(one, options, one.bytes.length, one.call.report);
   const response = await one.send(one.bytes);
   const kind = callKind(one.target);
   if (kind === undefined) return response;
@@ -171,8 +173,12 @@ async function watch(one: Passing, options: ProxyOptions): Promise<Response> {
   return marked(body === response.body ? response : new Response(body, response), "dry-run");
 }
 
-function tell({ call, bytes, body, target }: Passing, options: ProxyOptions, bytesSent: number): void {
-  const { session = "", report } = call;
+function tell(
+  { call: { session = "" }, bytes, body, target }: Passing,
+  options: ProxyOptions,
+  bytesSent: number,
+  report: CompactionReport | undefined,
+): void {
   const compacted = report?.compacted === true;
   const model = modelOf(target, body);
   options.tally.sent({ session, model, compacted, bytesGiven: bytes.length, bytesSent });
@@ -225,6 +231,9 @@ function passedOn(headers: Headers): Headers {
 
 /** Everything in a client's address except the path can be secret: a key in the query, a password. */
 function reasonOf(error: unknown): string {
+  const { code } = objectOf((error as Error).cause);
+  if (code === "UND_ERR_HEADERS_OVERFLOW")
+    return "its headers are larger than Node reads: start the proxy with NODE_OPTIONS=--max-http-header-size=65536";
   return errorMessage(error).replace(/\bhttps?:\/\/[^\s"'<>]+/g, (address) => {
     const url = URL.canParse(address) ? new URL(address) : undefined;
     return url === undefined ? "an address" : `${url.origin}${url.pathname}`;
@@ -255,8 +264,7 @@ function untilCut(
 }
 
 /** The object in a JSON body; undefined for anything else. */
-function jsonIn(headers: Headers, bytes: Uint8Array): Json | undefined {
-  if (!/json/.test(headers.get("content-type") ?? "")) return undefined;
+function jsonIn(bytes: Uint8Array): Json | undefined {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
     return isObject(value) ? value : undefined;

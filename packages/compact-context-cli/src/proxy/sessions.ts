@@ -103,8 +103,8 @@ class ProxyManager extends CompactManager {
     return super.manualCompact(session, messages, this.#within(request));
   }
 
-  override isOverBudget(messages: readonly unknown[], request: PreflightRequest = {}): boolean {
-    return super.isOverBudget(messages, this.#within(request));
+  override isOverBudget(session: string, messages: readonly unknown[], request: PreflightRequest = {}) {
+    return super.isOverBudget(session, messages, this.#within(request));
   }
 
   #within<R extends PreflightRequest>(request: R): R {

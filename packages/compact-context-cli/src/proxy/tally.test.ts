@@ -69,6 +69,18 @@ describe("the tally of a proxy", () => {
     expect(tallyLine(tally)).toContain("1 compaction · 375k tokens saved (≈ $0.03)");
   });
 
+  it("saves the same where a call was sent twice", () => {
+    const saved = [1, 2].map((times) => {
+      const tally = createTally({});
+      tally.sent(CALL);
+      tally.used("s", usage(0, 0, 100_000));
+      for (let time = 0; time < times; time += 1) tally.sent({ ...CALL, compacted: true, bytesSent: 100 });
+      tally.used("s", usage(0, 0, 25_000));
+      return tally.totals.savedDollars;
+    });
+    expect(saved[1]).toBe(saved[0]);
+  });
+
   it("says the same to Prometheus", () => {
     const tally = createTally({});
     tally.sent({ ...CALL, compacted: true });

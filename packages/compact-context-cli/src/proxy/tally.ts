@@ -84,7 +84,9 @@ export function createTally(models: ModelOverrides): Tally {
       if (call.compacted) totals.compactions += 1;
       const before = newest.get(call.session);
       if (before === undefined) sessions += 1;
-      newest.set(call.session, { call, before: before?.whole ?? 0, whole: 0, added: NOTHING });
+      // The whole is 0 for a call that was refused or is not answered.
+      const grownFrom = before?.whole || before?.before || 0;
+      newest.set(call.session, { call, before: grownFrom, whole: 0, added: NOTHING });
     },
     used(session, usage) {
       const entry = newest.get(session);

@@ -54,6 +54,29 @@ function post(
   return send(`https://provider.example/v1/${path}`, { method: "POST", body: JSON.stringify(body) });
 }
 
+/** A stream of the AI SDK's parts; what the answer throws is its first, after the opening. */
+function partsOf(answer: () => object): ReadableStream<unknown> {
+  return new ReadableStream({
+    start(controller) {
+      controller.enqueue({ type: "stream-start" });
+      try {
+        answer();
+        controller.enqueue({ type: "finish" });
+      } catch (error) {
+        controller.enqueue({ type: "error", error });
+      }
+      controller.close();
+    },
+  });
+}
+
+async function readAll(stream: ReadableStream<unknown>): Promise<unknown[]> {
+  const reader = stream.getReader();
+  const parts: unknown[] = [];
+  for (let next = await reader.read(); !next.done; next = await reader.read()) parts.push(next.value);
+  return parts;
+}
+
 const LIMIT = 7_000;
 
 type Call = (provider: Provider) => Promise<unknown>;
@@ -111,6 +134,20 @@ it.each<[string, number, Call]>([
       return wrapGenerate({ params, model, doGenerate: () => doGenerate(params) });
     },
   ],
+  [
+    "a stream of the AI SDK",
+    LIMIT,
+    async ({ answer }) => {
+      const words = (input: number): string => `prompt is too long: ${input} tokens > ${LIMIT} maximum`;
+      const { transformParams, wrapStream } = compactLanguageModelMiddleware(managed());
+      const params = await transformParams({ params: { prompt: history } });
+      const doStream = async ({ prompt }: { prompt: unknown[] }) => ({
+        stream: partsOf(() => answer(prompt, words)),
+      });
+      const { stream } = await wrapStream({ params, model: { doStream }, doStream: () => doStream(params) });
+      expect(await readAll(stream)).toEqual([{ type: "stream-start" }, { type: "finish" }]);
+    },
+  ],
 ])("%s: aims under the limit that the provider names, and sends once more", async (_name, limit, call) => {
   const strict = provider(limit);
   await call(strict);
@@ -135,4 +172,21 @@ it("halves a request where the provider names no limit, and reports its error wh
   expect(strict.inputs).toHaveLength(2);
   expect(second / first).toBeLessThan(0.5);
   expect(second / first).toBeGreaterThan(0.25);
+});
+
+it("a stream of the AI SDK that begins with another error passes part by part", async () => {
+  const { transformParams, wrapStream } = compactLanguageModelMiddleware(managed());
+  const params = await transformParams({ params: { prompt: history } });
+  const error = new Error("overloaded");
+  let streams = 0;
+  const doStream = async () => {
+    streams += 1;
+    return {
+      stream: partsOf(() => {
+        throw error;
+      }),
+    };
+  };
+  const { stream } = await wrapStream({ params, model: { doStream }, doStream });
+  expect([await readAll(stream), streams]).toEqual([[{ type: "stream-start" }, { type: "error", error }], 1]);
 });

@@ -81,7 +81,7 @@ it.each([
   const calls = [
     () => manager().preflight("s", list, request),
     () => manager().manualCompact("s", list, request),
-    () => manager().isOverBudget(list, request),
+    () => manager().isOverBudget("s", list, request),
   ];
   for (const call of calls)
     expect(await errorOf(call)).toMatchObject({ code: "InvalidArgument", place: `request.${name}` });

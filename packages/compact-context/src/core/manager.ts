@@ -168,11 +168,16 @@ export class SessionManager {
     return { accepted: false, tokens: 0, triggerTokens: 0, waitCalls: 0 };
   }
 
-  /** True for a request over its budget; throws like `preflight` for a list that cannot be read. */
-  isOverBudget(messages: readonly unknown[], request: PreflightRequest = {}): boolean {
+  /**
+   * True for a request over its budget, by what the session in memory has learned of its provider's counts;
+   * throws like `preflight` for a list that cannot be read.
+   */
+  isOverBudget(sessionId: string, messages: readonly unknown[], request: PreflightRequest = {}): boolean {
     requireList(messages);
     requireRequest(request);
     const session = new Session("");
+    const { calibration } = this.#sessions.peek(sessionId)?.state ?? session.state;
+    session.state = { ...session.state, calibration };
     session.observe(messages, request, this.#settingsFor(request), this.#parts.environment.now());
     return session.isOver();
   }

@@ -342,13 +342,15 @@ interface Refusal {
   readonly times: number;
 }
 
-/** Whatever a provider says, a request counts at most this many times. */
+/** A request counts at most this many times, unless it is over a plausible limit by its provider's count and by ours. */
 const MOST_FULL = 2.5;
+/** No model has a smaller window. */
+const LEAST_LIMIT = 1_000;
 /** A refusal without a count raises the ratio by this factor at most. */
 const STEP = 1.25;
 /** The share of a first refusal that fades with each compaction; of a further one less, up to some. */
 const REFUSAL_FADE = 0.4;
-const MOST_TIMES = 3;
+const MOST_TIMES = 4;
 /** A refused request is compacted to this share of its tokens, */
 const HARDER = 0.5;
 /** or to this share of the limit that the provider reported. */
@@ -375,17 +377,10 @@ export function observeRefusal(
   const step = Math.min((limit || maxContextTokens) / estimated, known.ratio * STEP);
   const counted = input / estimated;
   const ratio = Math.max(1, counted > MOST_FULL ? Math.max(known.ratio, step) : counted);
-  const scale = maxContextTokens / limit;
-  const told = scale > MOST_FULL ? known.scale : scale;
-  return {
-    ...calibration,
-    refusal: {
-      of,
-      ratio,
-      scale: Math.min(told, MOST_FULL / ratio),
-      times: Math.min(known.times + 1, MOST_TIMES),
-    },
-  };
+  const told = maxContextTokens / limit;
+  const isOver = limit >= LEAST_LIMIT && Math.min(input, estimated * ratio) > limit;
+  const scale = isOver ? told : Math.min(told > MOST_FULL ? known.scale : told, MOST_FULL / ratio);
+  return { ...calibration, refusal: { of, ratio, scale, times: Math.min(known.times + 1, MOST_TIMES) } };
 }
 
 /** How much fuller than we the provider finds a request of `tokens`, by what its refusals taught; at least 1. */

@@ -121,6 +121,8 @@ const WORDINGS: readonly (readonly [source: string, wording: string, stated: Too
     "request (10000 tokens) exceeds the available context size (8192 tokens), try increasing it",
     { input: 10_000, limit: 8_192 },
   ],
+  ["llama.cpp, while it answers", "Context size has been exceeded.", {}],
+  ["llama.cpp, while it answers, older", "context shift is disabled", {}],
   ["llama.cpp, older (P)", "the request exceeds the available context size, try increasing it", {}],
   ["Ollama (P)", "prompt too long; exceeded max context length by 100918 tokens", {}],
   ["Ollama", "input length exceeds maximum context length", {}],
@@ -174,6 +176,39 @@ const WORDINGS: readonly (readonly [source: string, wording: string, stated: Too
   ["z.ai (P)", "model_context_window_exceeded", {}],
 ];
 
+const overRate = (limit: string, requested: string): string =>
+  `Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit ${limit}, Requested ${requested}. The input or output tokens must be reduced in order to run successfully.`;
+
+const ANTHROPIC_RATE =
+  "This request would exceed your organization's rate limit of 30,000 input tokens per minute. Please reduce the prompt length or the maximum tokens requested, or try again later.";
+
+describe("a request that alone is over a limit per minute", () => {
+  it.each([
+    ["OpenAI's", answer(overRate("30000", "45000"), 429), undefined, { limit: 30_000, input: 45_000 }],
+    [
+      "OpenAI's, with the answer's share",
+      answer(overRate("30000", "45000"), 429),
+      4_000,
+      { limit: 30_000, input: 41_000, answer: 4_000 },
+    ],
+    [
+      "Groq's, a 413",
+      answer(
+        "Request too large for model `x` in organization `org_x` service tier `on_demand` on tokens per minute (TPM): Limit 6000, Requested 12000, please reduce your message size and try again.",
+        413,
+      ),
+      undefined,
+      { limit: 6_000, input: 12_000 },
+    ],
+  ])("is too long: %s", (_name, error, asked, stated) => {
+    expect(tooLong(error, asked)).toEqual(stated);
+  });
+
+  it("only for the room that it asks for its answer is not: no shorter list helps", () => {
+    expect(tooLong(answer(overRate("30000", "45000"), 429), 32_000)).toBeUndefined();
+  });
+});
+
 describe("tooLong", () => {
   it.each(WORDINGS)("knows %s: %s", (_source, wording, stated) => {
     expect(tooLong(answer(wording))).toEqual(stated);
@@ -206,19 +241,21 @@ describe("tooLong", () => {
 
   it.each([
     [
-      "OpenAI's tokens per minute",
+      "OpenAI's tokens per minute, used up",
       answer(
-        "Request too large for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Requested 45000.",
+        "Rate limit reached for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Used 28000, Requested 4500. Please try again in 5s.",
         429,
       ),
     ],
     [
-      "Groq's, as a 413",
+      "a request under the limit of a minute that is used up",
       answer(
-        "Request too large for model `x` on tokens per minute (TPM): Limit 6000, Requested 12000, please reduce your message size",
-        413,
+        "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Used 28000, Requested 4500.",
+        429,
       ),
     ],
+    ["a request as large as the limit", answer(overRate("30000", "30000"), 429)],
+    ["Anthropic's tokens per minute", answer(ANTHROPIC_RATE, 429)],
     ["Bedrock's throttling", answer("Too many tokens, please wait before trying again.")],
     ["a quota", answer("You exceeded your current quota, please check your plan")],
     ["too many requests", answer("Too many requests. Please slow down.", 429)],

@@ -7,7 +7,7 @@ import { objectOf, textOf } from "./request.ts";
 const TOO_LONG: readonly RegExp[] = [
   /\b(?:prompt|input|request|payload|entity|conversation)(?: body| size)?(?: is)? too (?:long|large)/i,
   /\bexceed\w*[^.\n]{0,60}?\bcontext[ _-]?(?:length|window|size|limit)|exceed_context_size/i,
-  /(?:\b|_)context[ _-](?:length|window|size|limit)[^.\n]{0,20}exceed/i,
+  /(?:\b|_)context[ _-](?:length|window|size|limit)[^.\n]{0,20}exceed|\bcontext shift is disabled/i,
   /\bcontext (?:length|window|size) (?:is|of) (?:only )?[\d,]+/i,
   /\b(?:longer|greater|larger|more) than (?:the |this )?(?:model's |max\w* )?(?:context|model length|tokens allowed)/i,
   /\bmax(?:imum)? (?:context|prompt|sequence|model|allowed input|input) length/i,
@@ -28,6 +28,9 @@ const TOO_LONG: readonly RegExp[] = [
 const RATE =
   /rate[ _-]?limit|throttl|quota|too many requests|(?:tokens|requests) per (?:second|min|hour|day)|\bTP[MD]\b|please wait|acceleration limit/i;
 
+/** A request that alone is over a limit per minute: waiting does not lift that. */
+const OVER_RATE = /\brequest too large\b[^\n]*\blimit:? ([\d,]+) requested:? ([\d,]+)/i;
+
 /** Statuses unrelated to the length: no access, not found, rate limit. */
 const OTHER_STATUSES: ReadonlySet<unknown> = new Set([401, 402, 403, 404, 405, 408, 409, 429]);
 
@@ -41,7 +44,9 @@ const MOST_WORDS = 4_000;
 export function tooLong(error: unknown, asked?: number): TooLong | undefined {
   const { statusCode, status = statusCode } = objectOf(error);
   const words = wordsOf(error);
-  if (OTHER_STATUSES.has(status) || RATE.test(words)) return undefined;
+  const [, rate, requested] = OVER_RATE.exec(words)?.map((count) => Number(count.replaceAll(",", ""))) ?? [];
+  const isOverRate = rate !== undefined && requested !== undefined && requested > rate;
+  if (!isOverRate && (OTHER_STATUSES.has(status) || RATE.test(words))) return undefined;
   if (status !== 413 && !TOO_LONG.some((wording) => wording.test(words))) return undefined;
   const said = statedIn(words, asked);
   // The answer alone exceeds the limit: no shorter list helps.
@@ -79,6 +84,7 @@ const LIMIT = counts(
   "must be <= #",
   "should be \\[\\d+, ?#",
   '"n_ctx": ?#',
+  "limit:? # requested",
 );
 const INPUT = counts(
   "exceed context limit: #",
@@ -103,11 +109,12 @@ const ANSWER = counts(
   "max_tokens' is too large: #",
 );
 /** Input and answer together. */
-const TOGETHER = counts("requested:? (?:about )?#(?: tokens|\\))");
+const TOGETHER = counts("requested:? (?:about )?#(?: tokens|\\))", "limit:? [\\d,]+ requested:? #");
 
 function statedIn(words: string, asked = 0): TooLong {
-  const [limit, answer, together] = [LIMIT, ANSWER, TOGETHER].map((stated) => numberIn(words, stated));
-  const whole = together === undefined ? undefined : together - (answer ?? asked);
+  const [limit, stated, together] = [LIMIT, ANSWER, TOGETHER].map((way) => numberIn(words, way));
+  const answer = stated ?? (together === undefined || asked === 0 ? undefined : asked);
+  const whole = together === undefined ? undefined : together - (answer ?? 0);
   return defined({ limit, input: numberIn(words, INPUT) ?? whole, answer });
 }
 

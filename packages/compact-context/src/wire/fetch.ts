@@ -69,11 +69,14 @@ async function readRequest(
   }
 }
 
-/** The text of a `Request`'s own body, if its content type is JSON. */
+/** The text of bytes, or of a `Request`'s own body if it is JSON or a model call. */
 async function ownText(given: Request | undefined, init: RequestInit): Promise<string | undefined> {
-  if (init.body instanceof Uint8Array) return new TextDecoder().decode(init.body);
-  const isJson = given?.headers.get("content-type")?.includes("json") === true;
-  return isJson && init.body === undefined ? given.clone().text() : undefined;
+  const { body } = init;
+  if (ArrayBuffer.isView(body) || body instanceof ArrayBuffer) return new TextDecoder().decode(body);
+  if (given === undefined || body !== undefined) return undefined;
+  const isRead =
+    given.headers.get("content-type")?.includes("json") === true || callKind(given.url) !== undefined;
+  return isRead ? given.clone().text() : undefined;
 }
 
 /** The common interface of OpenAI's and Anthropic's SDK clients. */

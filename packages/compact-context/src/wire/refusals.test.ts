@@ -34,6 +34,8 @@ interface Server {
 
 const stated = (tokens: number, limit: number): string =>
   `prompt is too long: ${tokens} tokens > ${limit} maximum`;
+const limited = (_tokens: number, limit: number): string =>
+  `The input token count exceeds the maximum number of tokens allowed ${limit}.`;
 const unstated = (): string => "Your input exceeds the context window of this model.";
 
 interface Told {
@@ -94,6 +96,10 @@ describe("a server that refuses what we count to fit", () => {
     ["counts 1.8 times as much", { factor: 1.8 }, 2],
     ["counts 1.8 times as much and says no number", { factor: 1.8, words: unstated }, 3],
     ["has a smaller window", { limit: WINDOW * 0.6 }, 2],
+    ["has a window of a quarter", { limit: WINDOW / 4 }, 6],
+    ["has a window of a quarter and says no count", { limit: WINDOW / 4, words: limited }, 6],
+    ["has a window of a quarter, counts 1.5 times as much", { limit: WINDOW / 4, factor: 1.5 }, 10],
+    ["has a window of a quarter and reports usage", { limit: WINDOW / 4, usage: true }, 6],
     ["has a smaller window and reports usage", { limit: WINDOW * 0.6, usage: true }, 2],
   ])("refuses a session a few times only: it %s", async (_, server, most) => {
     const { refused, failed } = await play(server);
@@ -130,6 +136,15 @@ describe("a server that refuses once what fits", async () => {
     expect(silent.compactions).toBeLessThanOrEqual(honest.compactions + 3);
     expect(telling.compactions).toBeLessThanOrEqual(honest.compactions + 1);
     expect([silent.failed, telling.failed]).toEqual([[], []]);
+  });
+
+  it("is believed somewhat longer where it says a limit of a quarter", async () => {
+    const said = once((tokens) => stated(tokens, WINDOW / 4));
+    for (const usage of [false, true]) {
+      const { compactions, failed } = await play({ ...said, usage });
+      expect(compactions).toBeLessThanOrEqual(honest.compactions + 4);
+      expect(failed).toEqual([]);
+    }
   });
 
   it("for the room that one answer would take teaches nothing", async () => {

@@ -60,13 +60,12 @@ const list = Array.from({ length: 14 }, (_, turn) => [
   { role: "assistant", content: `answer ${turn} ${"the clerk writes about tides ".repeat(20)}` },
 ]).flat();
 
+const createManager = (): CompactManager =>
+  new CompactManager({ model: "gpt-4o", storage: { kind: "memory" } }, { onWarning: () => undefined });
+
 /** What a client reads of a call that is answered with these, and the lists that were sent. */
 async function answered(...answers: Response[]): Promise<{ text: string; sent: number[] }> {
-  const manager = new CompactManager(
-    { model: "gpt-4o", storage: { kind: "memory" } },
-    { onWarning: () => undefined },
-  );
-  const wire = createWire({ manager, onWarning: () => undefined });
+  const wire = createWire({ manager: createManager(), onWarning: () => undefined });
   const input = [...list, { role: "user", content: "And now?" }];
   const call = await wire("https://x.example/v1/responses", {}, { model: "m", stream: true, input });
   const sent: number[] = [];
@@ -133,6 +132,55 @@ describe("a stream that begins with an error", () => {
     await read;
     await writable.getWriter().closed.catch(() => undefined);
     expect(retried).toBe(0);
+  });
+
+  it("is not sent again for a client that leaves while the list is compacted", async () => {
+    const manager = createManager();
+    let [begun, go] = [(): void => undefined, (): void => undefined];
+    const hasBegun = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const mayGo = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    let made: Promise<unknown> = Promise.resolve();
+    const manualCompact: CompactManager["manualCompact"] = async (...given) => {
+      begun();
+      await mayGo;
+      const result = manager.manualCompact(...given);
+      made = result;
+      return result;
+    };
+    const slow = {
+      manualCompact,
+      preflight: manager.preflight.bind(manager),
+      isOverBudget: manager.isOverBudget.bind(manager),
+      getState: manager.getState.bind(manager),
+      warn: () => undefined,
+    };
+    const call = await createWire({ manager: slow })("https://x.example/v1/responses", {}, { input: list });
+    let sent = 0;
+    const answer = await call.send(async () => {
+      sent += 1;
+      return streamOf([created, failed]);
+    });
+    const reader = answer.body!.getReader();
+    const read = reader.read();
+    await hasBegun;
+    await reader.cancel();
+    go();
+    await read;
+    await made;
+    await new Promise((done) => setImmediate(done));
+    expect(sent).toBe(1);
+  });
+
+  it("gives way also where a request without its reasoning came before", async () => {
+    const reasoning = Response.json({ error: { code: "invalid_encrypted_content" } }, { status: 400 });
+    const { text, sent } = await answered(reasoning, streamOf([created, failed]), streamOf([created, said]));
+    expect(text).toBe([created, said].map(event).join(""));
+    expect(sent).toHaveLength(3);
+    expect(sent[2]).toBeLessThan(sent[0]! * 0.8);
   });
 
   it("passes as it is where the shorter list is refused too, and where it is another error", async () => {

@@ -11,21 +11,22 @@ const MOST_HELD = 1_000_000;
 
 /**
  * The same answer, byte for byte; if its stream begins with an error, the stream of `retry` instead, where that
- * gives one. Opening events are held back for a moment, until the next one comes.
+ * gives one. `gone` is aborted when the reader leaves. Opening events are held back for a moment, until the next one comes.
  */
 export function withRetry(
   response: Response,
-  retry: (error: string) => Promise<Response | undefined>,
+  retry: (error: string, gone: AbortSignal) => Promise<Response | undefined>,
 ): Response {
   const isStream = response.headers.get("content-type")?.includes("event-stream") === true;
   if (response.body === null || !response.ok || !isStream) return response;
   let reader = response.body.getReader();
-  let cancelled = false;
+  const leaving = new AbortController();
+  const gone = leaving.signal;
 
   async function* pieces(): AsyncGenerator<Uint8Array> {
     const { held, error, pending } = await readBeginning(reader);
-    const other = error === "" || cancelled ? undefined : await retry(error).catch(() => undefined);
-    if (other?.ok === true && other.body !== null && !cancelled) {
+    const other = error === "" || gone.aborted ? undefined : await retry(error, gone).catch(() => undefined);
+    if (other?.ok === true && other.body !== null && !gone.aborted) {
       reader.cancel().catch(() => undefined);
       reader = other.body.getReader();
     } else {
@@ -48,7 +49,7 @@ export function withRetry(
         else controller.enqueue(value);
       },
       cancel(reason) {
-        cancelled = true;
+        leaving.abort();
         return reader.cancel(reason);
       },
     },

@@ -227,6 +227,39 @@ describe.each(INTERFACES)("calls of $title", ({ url, bodyOf, refusal }) => {
     expect(await again.text()).toContain("prompt is too long");
   });
 
+  it.each([
+    [500, "Context size has been exceeded."],
+    [429, "Request too large for m on tokens per min (TPM): Limit 3000, Requested 5000."],
+  ])("are compacted harder whatever the status of that refusal: %s %s", async (status, message) => {
+    const { wire } = setUp();
+    const sent: number[] = [];
+    const answer = await (await wire(url, {}, bodyOf(chat(9)))).send(async (body) => {
+      sent.push(JSON.stringify(body).length);
+      return sent.length === 1 ? Response.json({ error: { message } }, { status }) : ok();
+    });
+    expect(answer.status).toBe(200);
+    expect(sent[1]).toBeLessThan(sent[0]! * 0.7);
+  });
+
+  it.each([
+    [429, "Rate limit reached for m on tokens per min (TPM): Limit 3000, Used 2500, Requested 900."],
+    [500, "Internal server error"],
+    [529, "Overloaded"],
+  ])("that fail otherwise are sent once, the answer as it is: %s %s", async (status, message) => {
+    let sent = 0;
+    const call = await setUp().wire(url, {}, bodyOf(chat(9)));
+    const answer = await call.send(async () => {
+      sent += 1;
+      return Response.json({ error: { message } }, { status, headers: { "retry-after": "7" } });
+    });
+    expect([sent, answer.status, answer.headers.get("retry-after"), await answer.json()]).toEqual([
+      1,
+      status,
+      "7",
+      { error: { message } },
+    ]);
+  });
+
   it("are retried with the same bytes", async () => {
     const { wire } = setUp();
     const first = await wire(url, {}, copy(bodyOf(chat(20))));
@@ -257,8 +290,17 @@ describe("a body of compactFetch", () => {
   it.each([
     ["text", text],
     ["bytes", new TextEncoder().encode(text)],
+    ["a buffer", new TextEncoder().encode(text).buffer],
   ])("is compacted where it is %s", async (_, body) => {
     expect(await sentOf(CHAT.url, body)).toEqual([expect.stringContaining("COMPACT-SUMMARY"), []]);
+  });
+
+  it("is compacted in a Request that names no JSON", async () => {
+    const { manager } = setUp();
+    const sent: unknown[] = [];
+    const fetch = compactFetch({ manager, fetch: async (_url, init) => ok({ sent: sent.push(init?.body) }) });
+    await fetch(new Request(CHAT.url, { method: "POST", body: text }));
+    expect(sent).toEqual([expect.stringContaining("COMPACT-SUMMARY")]);
   });
 
   it.each([
@@ -374,6 +416,22 @@ describe("reasoning that the provider refuses", () => {
     await manager.flush();
     expect(events.filter(({ properties }) => properties.code === "reasoning_refused")).toHaveLength(1);
     expect(warnings).toEqual([expect.stringContaining("calls are made without thinking")]);
+  });
+
+  it("in a list that was compacted harder goes out once more without it", async () => {
+    const { wire } = setUp();
+    const sent: Json[] = [];
+    const answers = [bad("prompt is too long"), bad(refusal), ok()];
+    const call = await wire(ANTHROPIC.url, {}, ANTHROPIC.bodyOf([...chat(9), answer(thought("a")), ask]));
+    const last = await call.send(async (body) => {
+      sent.push(body);
+      return answers[sent.length - 1] as Response;
+    });
+    expect([last.status, sent.length, JSON.stringify(sent.at(-1)).includes('"thinking"')]).toEqual([
+      200,
+      3,
+      false,
+    ]);
   });
 
   it("in the middle of a turn goes on without thinking until the turn is over", async () => {

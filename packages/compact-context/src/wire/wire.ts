@@ -68,8 +68,11 @@ export interface WireCall {
    * it rejects is retried once without it. A list over its budget is not sent: the answer is then the
    * provider's own error for that.
    */
-  send(send: (body: Json) => Promise<Response>): Promise<Response>;
+  send(send: Send): Promise<Response>;
 }
+
+/** Sends a body; `report` tells of the compaction that was made for it. */
+type Send = (body: Json, report?: CompactionReport) => Promise<Response>;
 
 /**
  * Processes a request before it is sent. `body` is the parsed JSON. Rejects if the caller aborts, or
@@ -102,8 +105,6 @@ const MAX_SESSIONS = 256;
 const MAX_LISTS = 16;
 /** Maximum number of cache breakpoints in a request to Anthropic. */
 const MAX_BREAKPOINTS = 4;
-/** Statuses with which providers reject a list. */
-const REFUSALS: ReadonlySet<number> = new Set([400, 413, 422]);
 
 export function createWire(options: WireOptions): Wire {
   requireKnown(
@@ -174,7 +175,7 @@ async function look(shared: Shared, request: Request): Promise<WireCall> {
     const message = `the provider keeps or compacts this conversation (${managed.join(", ")}): nothing is compacted here`;
     const passed = pass(request, session, "server_managed");
     // What the provider refuses it does not keep: the client then sends the list itself.
-    const told = async (send: (body: Json) => Promise<Response>): Promise<Response> => {
+    const told = async (send: Send): Promise<Response> => {
       const response = await passed.send(send);
       if (response.ok) manager.warn(session, "server_managed_history", message);
       return response;
@@ -235,14 +236,16 @@ async function prepare(call: ModelCall): Promise<WireCall> {
   try {
     const { messages, report } = await compacted(call, { ...beside(call), usage });
     remember(call, messages);
-    const first = bodyWith(call, messages);
+    const told =
+      report && (dropped === undefined ? report : { ...report, reasoningDroppedByProvider: dropped });
+    const first = { messages, body: bodyWith(call, messages), report: told };
     return {
-      body: first,
+      body: first.body,
       headers: headersFor(headers, kind, messages),
       session,
-      report: report && (dropped === undefined ? report : { ...report, reasoningDroppedByProvider: dropped }),
+      report: told,
       passedBy: report === undefined ? "failed" : undefined,
-      send: (send) => sendFitting(call, messages, first, send),
+      send: (send) => sendFitting(call, first, send),
     };
   } catch (error) {
     if (!hasCode(error, "InsufficientBudget")) throw error;
@@ -314,30 +317,33 @@ function bodyWith({ body, kind, list, memory }: ModelCall, messages: readonly un
   return bare > 0 ? withoutThinking(sent, marked) : sent;
 }
 
-async function sendFitting(
-  call: ModelCall,
-  messages: readonly unknown[],
-  first: Json,
-  send: (body: Json) => Promise<Response>,
-): Promise<Response> {
-  const response = await send(first);
-  const { status } = response;
-  const retry = async (text: string): Promise<Response | undefined> => {
-    const again = await mended(call, messages, { status, text });
-    return again && send(bodyWith(call, again));
-  };
-  if (!REFUSALS.has(status)) return watched(call, withRetry(response, retry));
-  const text = await response.text();
-  const other = await retry(text);
-  return other === undefined ? new Response(text, response) : watched(call, other);
+/** A request as it goes out. */
+interface Sending {
+  readonly messages: readonly unknown[];
+  readonly body: Json;
+  readonly report: CompactionReport | undefined;
+  /** It was refused as too long and compacted harder. */
+  readonly isHarder?: boolean;
 }
 
-/** The list to retry with after a refusal; undefined if no other list helps. */
+async function sendFitting(call: ModelCall, sending: Sending, send: Send): Promise<Response> {
+  const response = await send(sending.body, sending.report);
+  const { status } = response;
+  const retry = async (text: string, gone?: AbortSignal): Promise<Response | undefined> => {
+    const again = await mended(call, sending, { status, text });
+    return again === undefined || gone?.aborted === true ? undefined : sendFitting(call, again, send);
+  };
+  if (status < 400) return withRetry(watched(call, response), retry);
+  const text = await response.text();
+  return (await retry(text)) ?? new Response(text, response);
+}
+
+/** What to retry with after a refusal; undefined if no other list helps. */
 async function mended(
   call: ModelCall,
-  sent: readonly unknown[],
+  { messages: sent, isHarder = false }: Sending,
   { status, text }: { readonly status: number; readonly text: string },
-): Promise<readonly unknown[] | undefined> {
+): Promise<Sending | undefined> {
   const { manager, session, list, memory } = call;
   const error = { status, message: text.slice(0, 4_000), error: text };
   if (refusesReasoning(error.message) && memory.withoutReasoning !== list.length) {
@@ -346,14 +352,20 @@ async function mended(
       "the provider refused the reasoning in the list: it is left out from now on, and until the next message of the user " +
       "calls are made without thinking where the newest answer has lost its own";
     manager.warn(session, "reasoning_refused", message);
-    return sent;
+    return { messages: sent, body: bodyWith(call, sent), report: undefined, isHarder };
   }
-  const preflight: HostPreflight = async (one) => (await call.shared.compactionOf(manager)(one)).messages;
+  if (isHarder) return undefined;
+  let report: CompactionReport | undefined;
+  const preflight: HostPreflight = async (one) => {
+    const answer = await call.shared.compactionOf(manager)(one);
+    report = answer.report;
+    return answer.messages;
+  };
   const failed = { sessionId: session, messages: list, request: beside(call), sent, error };
   try {
     const shorter = await fitHarder(manager, preflight, failed);
     remember(call, shorter);
-    return shorter;
+    return { messages: shorter, body: bodyWith(call, shorter), report, isHarder: true };
   } catch {
     return undefined;
   }

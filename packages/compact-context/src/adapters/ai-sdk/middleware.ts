@@ -9,7 +9,7 @@ import {
   type HostManager,
   type HostOptions,
 } from "../../host.ts";
-import { describedTool, objectOf, positiveOf, wordsOf } from "../../providers/request.ts";
+import { describedTool, objectOf, positiveOf, textOf, wordsOf } from "../../providers/request.ts";
 
 export interface LanguageModelMiddlewareOptions extends HostOptions {
   readonly manager: HostManager;
@@ -46,13 +46,19 @@ export interface CompactLanguageModelMiddleware {
 /** A call and the list that was sent for it. */
 type Made = Omit<FailedCall<unknown>, "error">;
 
+interface Asked {
+  readonly params: object;
+  readonly model?: object;
+}
+type Method = "doGenerate" | "doStream";
+
 /** Sessions whose latest usage is kept for their next call; the oldest is evicted first. */
 const MAX_SESSIONS = 256;
 
 /**
  * Language model middleware that compacts the prompt of every call; the host's own messages stay unchanged.
  * `wrapGenerate` and `wrapStream` learn from the provider's usage, and compact harder once if the provider
- * rejects a request as too long. Rejects with `InsufficientBudget` if what must stay does not fit.
+ * rejects a request as too long, a stream's first part included. Rejects with `InsufficientBudget` if what must stay does not fit.
  */
 export function compactLanguageModelMiddleware(
   options: LanguageModelMiddlewareOptions,
@@ -65,24 +71,27 @@ export function compactLanguageModelMiddleware(
     const call = made.get(params);
     if (call !== undefined) reported.set(call.sessionId, usage);
   };
-  /**
-   * The result of `send` for the parameters, or for shorter ones if the provider rejects these as too long.
-   */
+  /** The model's answer to a shorter list, if it rejected this one as too long; otherwise throws its error. */
+  const sendShorter = async <Result>(
+    { params, model }: Asked,
+    method: Method,
+    error: unknown,
+  ): Promise<Result> => {
+    const call = made.get(params);
+    const again = objectOf(model)[method];
+    if (call === undefined || typeof again !== "function") throw error;
+    const shorter = await fitHarder(options.manager, preflight, { ...call, error });
+    return Reflect.apply(again, model, [{ ...params, prompt: shorter.map(inParts) }]) as PromiseLike<Result>;
+  };
   const sendFitting = async <Result>(
-    { params, model }: { readonly params: object; readonly model?: object },
-    method: "doGenerate" | "doStream",
+    asked: Asked,
+    method: Method,
     send: () => PromiseLike<Result>,
   ): Promise<Result> => {
     try {
       return await send();
     } catch (error) {
-      const call = made.get(params);
-      const again = objectOf(model)[method];
-      if (call === undefined || typeof again !== "function") throw error;
-      const shorter = await fitHarder(options.manager, preflight, { ...call, error });
-      return Reflect.apply(again, model, [
-        { ...params, prompt: shorter.map(inParts) },
-      ]) as PromiseLike<Result>;
+      return sendShorter(asked, method, error);
     }
   };
   return {
@@ -115,16 +124,44 @@ export function compactLanguageModelMiddleware(
     async wrapStream({ doStream, ...call }) {
       const { params } = call;
       const result = await sendFitting(call, "doStream", doStream);
-      const { stream } = result as { readonly stream: ReadableStream<unknown> };
+      const [beginning, whole] = streamOf(result).tee();
+      const error = await firstError(beginning);
+      const again =
+        error === undefined
+          ? undefined
+          : await sendShorter<typeof result>(call, "doStream", error).catch(() => undefined);
+      if (again !== undefined) whole.cancel().catch(() => undefined);
       const heard = new TransformStream<unknown, unknown>({
         transform(part, controller) {
           if (objectOf(part).type === "finish") note(params, objectOf(part).usage);
           controller.enqueue(part);
         },
       });
-      return { ...result, stream: stream.pipeThrough(heard) };
+      const stream = again === undefined ? whole : streamOf(again);
+      return { ...(again ?? result), stream: stream.pipeThrough(heard) };
     },
   };
+}
+
+function streamOf(result: object): ReadableStream<unknown> {
+  return (result as { readonly stream: ReadableStream<unknown> }).stream;
+}
+
+/** Parts that come before anything is known of the answer. */
+const OPENING = /^(?:stream-start|response-metadata|raw)$/;
+
+/** The error that a stream begins with; undefined if it begins with something else, or breaks. */
+async function firstError(stream: ReadableStream<unknown>): Promise<unknown> {
+  const reader = stream.getReader();
+  const read = (): Promise<unknown> =>
+    reader.read().then(
+      ({ value }) => value,
+      () => undefined,
+    );
+  let part = objectOf(await read());
+  while (OPENING.test(textOf(part.type))) part = objectOf(await read());
+  reader.cancel().catch(() => undefined);
+  return part.type === "error" ? part.error : undefined;
 }
 
 /** Prompts hold text as parts; messages may hold it as a string. */
