@@ -64,7 +64,6 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
     ageWeight(message / last) * (message >= last - NEWEST_MESSAGES ? NEWEST : 1);
   const scope: Scope = {
     shorten,
-    newest: last - NEWEST_MESSAGES,
     decisions: groupBy(reading.decisions, ({ message }) => message),
     asked: false,
   };
@@ -94,8 +93,6 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
 interface Scope {
   /** Removes the common root from paths. */
   readonly shorten: (text: string) => string;
-  /** First of the newest messages. */
-  readonly newest: number;
   /** What each message settled. */
   readonly decisions: ReadonlyMap<number, readonly Statement[]>;
   /** The person's last words ask something. */
@@ -296,26 +293,18 @@ function stepPieces(step: Step, last: Last, scope: Scope): Piece[] {
   return runs.at(-1) === step ? donePieces(step, runs.length, scope) : [];
 }
 
-/** What these print is the repository's past, not a finding. */
-const LISTS = /\bgit (?:log|status|fetch|branch|diff --(?:stat|name))\b/;
-
 /** A step that changed no file, placed where it last happened. */
 function donePieces(step: Step, times: number, scope: Scope): Piece[] {
   const { action } = step;
   const words = clipEnd(scope.shorten(action.words), MAX_WORDS);
-  const newer = step.message >= scope.newest;
   const looks = action.command !== undefined && isLookingCommand(action.command);
   switch (looks ? "search" : action.kind) {
     case "plan":
     case "ask":
       return [];
     case "read":
-      return [{ kind: "looked", text: words, weight: WEIGHTS.looked }];
     case "search":
-      return [
-        { kind: "looked", text: words, weight: WEIGHTS.looked },
-        ...(newer && !LISTS.test(action.command ?? "") ? foundPieces(step.result?.text ?? "", scope) : []),
-      ];
+      return [{ kind: "looked", text: words, weight: WEIGHTS.looked }];
     case "agent":
       return [
         { kind: "ran", text: words, weight: WEIGHTS.other },

@@ -294,6 +294,15 @@ describe("the story", () => {
     expect(await summaryOf(bash("make", "done"), undefined, told)).toContain("read a.ts, b.ts (lines 20–28)");
   });
 
+  it("tells what was searched, not the lines that were found", async () => {
+    const told = await summaryOf([
+      ...step("Grep", { pattern: "quayside" }, "src/crane.ts:12: const quayside = openQuaysideTable(port);"),
+      ...bash("rg berth src", "src/berth.ts:7: export function berthForVessel(vessel: Vessel) {"),
+    ]);
+    expect(told).toMatch(/Looked at: .*quayside.* \| ran `rg berth src`/);
+    expect(told).not.toMatch(/openQuaysideTable|berthForVessel/);
+  });
+
   it("tells a refused call once, in the words of the refusal", async () => {
     const refusal =
       "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\nleave the old scale alone";
