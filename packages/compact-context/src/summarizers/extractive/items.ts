@@ -42,6 +42,8 @@ export function ageWeight(time: number): number {
 /** The latest messages show where the work stands: how many, and the factor on their weight. */
 const NEWEST_MESSAGES = 16;
 const NEWEST = 2;
+/** The same for what otherwise counts little: the files that were open last, and the lines that were written last. */
+const NEWEST_IN_VIEW = 8;
 
 /** Typed messages up to this many characters form one piece. */
 const WHOLE_MESSAGE = 360;
@@ -60,8 +62,10 @@ const MESSAGES_OF_A_STEP = 8;
 /** All candidate pieces, in chronological order. `shorten` removes the common root from paths. */
 export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope["shorten"]): Steps<Item[]> {
   const last = reading.messages.length;
-  const ageOf = (message: number): number =>
-    ageWeight(message / last) * (message >= last - NEWEST_MESSAGES ? NEWEST : 1);
+  const ageOf = (message: number, kind: Item["kind"]): number => {
+    const newest = kind === "looked" || kind === "code" ? NEWEST_IN_VIEW : NEWEST;
+    return ageWeight(message / last) * (message >= last - NEWEST_MESSAGES ? newest : 1);
+  };
   const scope: Scope = {
     shorten,
     decisions: groupBy(reading.decisions, ({ message }) => message),
@@ -78,10 +82,12 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
           decides: decides === true,
           // Typed text keeps its lines and list indentation; elsewhere a line break could forge a section.
           text: kind === "request" || kind === "assistant" ? text : oneLine(text),
-          weight: weight * ageOf(source),
+          weight: weight * ageOf(source, kind),
           episode: firstEpisode + index,
           order: items.length - first,
           source,
+          // What the summary so far tells needs the room, too.
+          newest: firstEpisode === 0 && source >= last - NEWEST_MESSAGES,
         });
       }
     }
