@@ -412,8 +412,9 @@ function reportWeight(sentence: string, index: number): number {
   return index < OPENING ? WEIGHTS.other : WEIGHTS.report;
 }
 
-/** What a host writes below a report. */
-const ABOUT_AGENT = /^(?:agentId: |<usage>|(?:total_tokens|tool_uses|duration_ms): )/;
+/** What a host writes around a report; a field of it stands on a line of its own. */
+const ABOUT_AGENT =
+  /^(?:agentId: |<usage>|(?:total_tokens|tool_uses|duration_ms): |<([\w-]{1,40})>[^<]{0,80}<\/\1>$)/;
 
 /** Sentences at the beginning of a report, which say what came of it. */
 const OPENING = 3;

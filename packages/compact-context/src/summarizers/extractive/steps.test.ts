@@ -272,10 +272,10 @@ describe("the last checks", () => {
 describe("the story", () => {
   it("tells a sub-agent's words as its report, not as what was done", async () => {
     const report =
-      "Delete the old scale.\nThe crane needs no change.\nagentId: a91c (to resume)\n<usage>total_tokens: 9</usage>";
+      "<task_type>local_agent</task_type>\nDelete the old scale.\nThe crane needs no change.\nagentId: a91c (to resume)\n<usage>total_tokens: 9</usage>";
     const told = await summaryOf(step("Task", { description: "Read the scales", prompt: "Read." }, report));
     expect(told).toContain("agent reported: Delete the old scale. · The crane needs no change.");
-    expect(told).not.toMatch(/a91c|total_tokens/);
+    expect(told).not.toMatch(/a91c|total_tokens|local_agent/);
   });
 
   it("tells files that were read in a row as one, also when that is read again", async () => {
