@@ -40,6 +40,30 @@ function section(summary: string, heading: string): string | undefined {
     ?.trim();
 }
 
+describe("a failure of chosen tests", () => {
+  const FAILED = "Tests: 1 failed, 3 passed, 4 total";
+  const PASSED = "Tests: 4 passed, 4 total";
+  const errorsAfter = async (failed: string, passed: string, printed = FAILED): Promise<string | undefined> =>
+    section(await summaryOf([...bash(failed, printed), ...bash(passed, PASSED)]), "Open errors");
+
+  it.each([
+    ["npm test -- crane", "npm test -- berth"],
+    ["npm test", "npm test -- berth"],
+    ["npm test -- crane", "npm test -- cranes"],
+  ])("stays open: %s, then %s", async (failed, passed) => {
+    expect(await errorsAfter(failed, passed)).toContain("1 failed");
+  });
+
+  it.each([
+    ["npm test -- crane", "npm test"],
+    ["npm test -- crane", "npm test -- crane 2>&1 | tail -5"],
+    ["npm test -- crane", "npm test -- crane berth"],
+    ["npm test", "npm test -- crane", `FAIL src/crane.test.ts\n${FAILED}`],
+  ])("is settled: %s, then %s", async (failed, passed, printed?: string) => {
+    expect(await errorsAfter(failed, passed, printed)).toBeUndefined();
+  });
+});
+
 describe("what is still running", () => {
   const started = bash(
     "npm run serve",
