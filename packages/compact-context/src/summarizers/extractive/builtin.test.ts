@@ -775,6 +775,22 @@ describe("what a summary names", () => {
       for (const line of lines) expect(line).toMatch(/^Found: /);
     }
   });
+
+  it("what was open last has room beside many older requests", async () => {
+    const older = Array.from({ length: 60 }, (_, index) => [
+      user(`Please weigh cargo ${index} of berth${index}Ledger and say what it comes to.`),
+      reply(
+        `Cargo ${index} weighs ${index * 37 + 1201} kilos because pallet${index}Scale counts crates of kind ${index} twice.`,
+      ),
+    ]).flat();
+    const files = ["moorings", "lantern", "buoys", "harbourmaster", "pilots", "sluice"];
+    const newest = [
+      user("Now the gauges of the port, please."),
+      ...files.flatMap((file) => step(file, "Read", { file_path: `/app/src/${file}.ts` }, "export {};")),
+    ];
+    const summary = await summarize([...older, ...newest], 2500);
+    for (const file of files) expect(summary).toContain(`${file}.ts`);
+  });
 });
 
 /** A round of work on another page. */

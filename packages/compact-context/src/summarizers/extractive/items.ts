@@ -42,6 +42,8 @@ export function ageWeight(time: number): number {
 /** The latest messages show where the work stands: how many, and the factor on their weight. */
 const NEWEST_MESSAGES = 16;
 const NEWEST = 2;
+/** The same for what otherwise counts little: the files that were open last, and the lines that were written last. */
+const NEWEST_IN_VIEW = 8;
 
 /** Typed messages up to this many characters form one piece. */
 const WHOLE_MESSAGE = 360;
@@ -60,11 +62,12 @@ const MESSAGES_OF_A_STEP = 8;
 /** All candidate pieces, in chronological order. `shorten` removes the common root from paths. */
 export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope["shorten"]): Steps<Item[]> {
   const last = reading.messages.length;
-  const ageOf = (message: number): number =>
-    ageWeight(message / last) * (message >= last - NEWEST_MESSAGES ? NEWEST : 1);
+  const ageOf = (message: number, kind: Item["kind"]): number => {
+    const newest = kind === "looked" || kind === "code" ? NEWEST_IN_VIEW : NEWEST;
+    return ageWeight(message / last) * (message >= last - NEWEST_MESSAGES ? newest : 1);
+  };
   const scope: Scope = {
     shorten,
-    newest: last - NEWEST_MESSAGES,
     decisions: groupBy(reading.decisions, ({ message }) => message),
     asked: false,
   };
@@ -79,10 +82,12 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
           decides: decides === true,
           // Typed text keeps its lines and list indentation; elsewhere a line break could forge a section.
           text: kind === "request" || kind === "assistant" ? text : oneLine(text),
-          weight: weight * ageOf(source),
+          weight: weight * ageOf(source, kind),
           episode: firstEpisode + index,
           order: items.length - first,
           source,
+          // What the summary so far tells needs the room, too.
+          newest: firstEpisode === 0 && source >= last - NEWEST_MESSAGES,
         });
       }
     }
@@ -94,8 +99,6 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
 interface Scope {
   /** Removes the common root from paths. */
   readonly shorten: (text: string) => string;
-  /** First of the newest messages. */
-  readonly newest: number;
   /** What each message settled. */
   readonly decisions: ReadonlyMap<number, readonly Statement[]>;
   /** The person's last words ask something. */
@@ -320,26 +323,18 @@ function stepPieces(step: Step, last: Last, scope: Scope): Piece[] {
   return runs.at(-1) === step ? donePieces(step, runs.length, scope) : [];
 }
 
-/** What these print is the repository's past, not a finding. */
-const LISTS = /\bgit (?:log|status|fetch|branch|diff --(?:stat|name))\b/;
-
 /** A step that changed no file, placed where it last happened. */
 function donePieces(step: Step, times: number, scope: Scope): Piece[] {
   const { action } = step;
   const words = clipEnd(scope.shorten(action.words), MAX_WORDS);
-  const newer = step.message >= scope.newest;
   const looks = action.command !== undefined && isLookingCommand(action.command);
   switch (looks ? "search" : action.kind) {
     case "plan":
     case "ask":
       return [];
     case "read":
-      return [{ kind: "looked", text: words, weight: WEIGHTS.looked }];
     case "search":
-      return [
-        { kind: "looked", text: words, weight: WEIGHTS.looked },
-        ...(newer && !LISTS.test(action.command ?? "") ? foundPieces(step.result?.text ?? "", scope) : []),
-      ];
+      return [{ kind: "looked", text: words, weight: WEIGHTS.looked }];
     case "agent":
       return [
         { kind: "ran", text: words, weight: WEIGHTS.other },
@@ -498,8 +493,9 @@ function reportWeight(sentence: string, index: number): number {
   return index < OPENING ? WEIGHTS.other : WEIGHTS.report;
 }
 
-/** What a host writes below a report. */
-const ABOUT_AGENT = /^(?:agentId: |<usage>|(?:total_tokens|tool_uses|duration_ms): )/;
+/** What a host writes around a report; a field of it stands on a line of its own. */
+const ABOUT_AGENT =
+  /^(?:agentId: |<usage>|(?:total_tokens|tool_uses|duration_ms): |<([\w-]{1,40})>[^<]{0,80}<\/\1>$)/;
 
 /** Sentences at the beginning of a report, which say what came of it. */
 const OPENING = 3;

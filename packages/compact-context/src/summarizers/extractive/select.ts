@@ -15,6 +15,8 @@ export interface Item {
   readonly weight: number;
   /** It states a decision, or answers a question. */
   readonly decides?: boolean;
+  /** It comes from the latest messages. */
+  readonly newest?: boolean;
 }
 
 export type ItemKind =
@@ -133,7 +135,7 @@ const HEADING_TOKENS = 8;
 /** Short items are favored per token; this offset keeps long ones competitive. */
 const BASE_TOKENS = 6;
 /** Maximum share of the room for each of these low-value kinds. */
-const SHARES: Partial<Record<ItemKind, number>> = { code: 0.07, found: 0.08, looked: 0.05 };
+const SHARES: Partial<Record<ItemKind, number>> = { code: 0.12, found: 0.08, looked: 0.05 };
 /** Consecutive items that may fail to fit before the rest is skipped. */
 const MAX_MISFITS = 60;
 
@@ -168,6 +170,11 @@ function createCrowd() {
     },
   };
 }
+
+/** In room beyond this many tokens, what the latest messages say counts more until it fills its share of that room. */
+const SCARCE = 800;
+const NEWEST_SHARE = 0.4;
+const NEWEST = 3;
 
 interface Lasting {
   /** What the content of an item is worth at least. A text that was typed twice comes first once. */
@@ -260,6 +267,8 @@ export class Selection {
   readonly #told = new Set<number>();
   /** Episodes with a selected item. */
   readonly #episodes = new Set<number>();
+  /** Room in which the latest messages count more. */
+  #newest = Number.POSITIVE_INFINITY;
   #open: Queue = new Queue([]);
 
   constructor(
@@ -291,6 +300,7 @@ export class Selection {
     const known = this.taken.length;
     this.#lasting.limit(LASTING_SHARE * room);
     this.#crowd.limit(room);
+    this.#newest = Math.min(this.#newest, NEWEST_SHARE * (room - SCARCE));
     const first = yield* this.#takeFitting(room);
     if (this.taken.length === 0 && first !== undefined) {
       // If nothing fits, a beginning is better than nothing.
@@ -308,7 +318,8 @@ export class Selection {
   #worth(index: number): number {
     const novelty = this.#said.novelty(this.#said.terms[index] as WeighedTerms);
     const item = this.#at(index);
-    return item.weight * Math.max(novelty, this.#lasting.least(item)) * this.#crowd.left(item);
+    const newest = item.newest === true && this.#newest > 0 ? NEWEST : 1;
+    return newest * item.weight * Math.max(novelty, this.#lasting.least(item)) * this.#crowd.left(item);
   }
 
   #rate(index: number): number {
@@ -341,6 +352,7 @@ export class Selection {
       this.taken.push(one);
       this.#episodes.add(one.episode);
       this.#crowd.take(one, cost);
+      if (one.newest === true) this.#newest -= cost + LABEL_TOKENS;
       if (isLasting(one)) this.#lasting.take(one.text, cost + HEADING_TOKENS);
     }
     for (let at: number | undefined = index; at !== undefined; at = this.#leads[at]) this.#told.add(at);

@@ -40,6 +40,30 @@ function section(summary: string, heading: string): string | undefined {
     ?.trim();
 }
 
+describe("a failure of chosen tests", () => {
+  const FAILED = "Tests: 1 failed, 3 passed, 4 total";
+  const PASSED = "Tests: 4 passed, 4 total";
+  const errorsAfter = async (failed: string, passed: string, printed = FAILED): Promise<string | undefined> =>
+    section(await summaryOf([...bash(failed, printed), ...bash(passed, PASSED)]), "Open errors");
+
+  it.each([
+    ["npm test -- crane", "npm test -- berth"],
+    ["npm test", "npm test -- berth"],
+    ["npm test -- crane", "npm test -- cranes"],
+  ])("stays open: %s, then %s", async (failed, passed) => {
+    expect(await errorsAfter(failed, passed)).toContain("1 failed");
+  });
+
+  it.each([
+    ["npm test -- crane", "npm test"],
+    ["npm test -- crane", "npm test -- crane 2>&1 | tail -5"],
+    ["npm test -- crane", "npm test -- crane berth"],
+    ["npm test", "npm test -- crane", `FAIL src/crane.test.ts\n${FAILED}`],
+  ])("is settled: %s, then %s", async (failed, passed, printed?: string) => {
+    expect(await errorsAfter(failed, passed, printed)).toBeUndefined();
+  });
+});
+
 describe("what is still running", () => {
   const started = bash(
     "npm run serve",
@@ -272,10 +296,10 @@ describe("the last checks", () => {
 describe("the story", () => {
   it("tells a sub-agent's words as its report, not as what was done", async () => {
     const report =
-      "Delete the old scale.\nThe crane needs no change.\nagentId: a91c (to resume)\n<usage>total_tokens: 9</usage>";
+      "<task_type>local_agent</task_type>\nDelete the old scale.\nThe crane needs no change.\nagentId: a91c (to resume)\n<usage>total_tokens: 9</usage>";
     const told = await summaryOf(step("Task", { description: "Read the scales", prompt: "Read." }, report));
     expect(told).toContain("agent reported: Delete the old scale. · The crane needs no change.");
-    expect(told).not.toMatch(/a91c|total_tokens/);
+    expect(told).not.toMatch(/a91c|total_tokens|local_agent/);
   });
 
   it("tells files that were read in a row as one, also when that is read again", async () => {
@@ -292,6 +316,15 @@ describe("the story", () => {
     const told = await summaryOf(steps);
     expect(told).toContain("\nLooked at: read a.ts, b.ts (lines 20–28)\n");
     expect(await summaryOf(bash("make", "done"), undefined, told)).toContain("read a.ts, b.ts (lines 20–28)");
+  });
+
+  it("tells what was searched, not the lines that were found", async () => {
+    const told = await summaryOf([
+      ...step("Grep", { pattern: "quayside" }, "src/crane.ts:12: const quayside = openQuaysideTable(port);"),
+      ...bash("rg berth src", "src/berth.ts:7: export function berthForVessel(vessel: Vessel) {"),
+    ]);
+    expect(told).toMatch(/Looked at: .*quayside.* \| ran `rg berth src`/);
+    expect(told).not.toMatch(/openQuaysideTable|berthForVessel/);
   });
 
   it("tells a refused call once, in the words of the refusal", async () => {

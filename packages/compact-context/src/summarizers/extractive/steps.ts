@@ -109,9 +109,9 @@ export function familiesIn(text: string): Family[] {
 }
 
 const WHOLE = /(?:^|[\s:])(?:ci|check|verify|validate|all|precommit|pre-commit)(?=$|[\s:])/;
-/** A partial test run. */
+/** A partial test run, also by words behind the `--` of a package manager. */
 const CHOSEN =
-  /(?:^|\s)(?:-run|-k|-t|--grep|--filter|-m(?! (?:pytest|unittest)\b)|--testNamePattern|--test-name-pattern|--only)\b|::|\.(?:test|spec)\.\w|_test\.\w|test_\w+\.py/;
+  /\b(?:npm|pnpm|yarn|bun|cargo)\s[^;&|\n]{1,80}?\s--\s+[^-\s]|(?:^|\s)(?:-run|-k|-t|--grep|--filter|-m(?! (?:pytest|unittest)\b)|--testNamePattern|--test-name-pattern|--only)\b|::|\.(?:test|spec)\.\w|_test\.\w|test_\w+\.py/;
 const CONFLICT = /\bCONFLICT\b|^Automatic merge|\[(?:remote )?rejected\]|failed to push/;
 const CONCLUDES = /\bgit\b.{0,100}\b(?:commit|push|(?:merge|rebase|cherry-pick) --(?:continue|abort|skip))\b/;
 
@@ -177,13 +177,20 @@ function kindsOf(step: Step): readonly string[] {
 
 /** Whether a passing run shows a failure of that kind to be fixed: a partial run covers only the same run. */
 function settles(run: Step, kind: string, before: Step): boolean {
-  const chosen = kind === "test" && CHOSEN.test(run.action.command ?? "");
-  return !chosen || keyOf(before) === keyOf(run) || linesOfFailure(before).some((line) => names(run, line));
+  const [here, there] = [keyOf(run), keyOf(before)];
+  if (kind !== "test" || !CHOSEN.test(here) || here === there) return true;
+  // It chose more of what was chosen before.
+  if (CHOSEN.test(there) && here.startsWith(`${there} `)) return true;
+  return linesOfFailure(before).some((line) => names(here, line));
 }
 
-/** True if a command selects the test that a failure line names. */
-function names({ action: { command = "" } }: Step, line: string): boolean {
-  return (line.match(/[\w./-]{6,}/g) ?? []).some((name) => command.includes(name));
+/** True if a command selects the test that a failure line names, by its name or by a part of it. */
+function names(command: string, line: string): boolean {
+  const [, parts = ""] = command.split(" -- ");
+  return (
+    (line.match(/[\w./-]{6,}/g) ?? []).some((name) => command.includes(name)) ||
+    parts.split(" ").some((part) => part.length > 3 && line.includes(part))
+  );
 }
 
 function linesOfFailure({ outcome: { errors, detail } }: Step): readonly string[] {
