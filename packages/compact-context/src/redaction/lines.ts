@@ -96,7 +96,10 @@ function expectedBehind(line: string): Expected | undefined {
 
 /** False for a path, a line of `/etc/passwd` or a setting. */
 function isAnswer(value: string): boolean {
-  return !/^[./~@]|:.*:|^[A-Z\d_]+=/.test(value) && (isGiven(value, "password") || isToldApart(value));
+  return (
+    !/^(?:[./~@]|\\?-)|:.*:|^[A-Z\d_]+=|[,;{(]$/.test(value) &&
+    (isGiven(value, "password") || isToldApart(value))
+  );
 }
 
 const NAMED_CELL = new RegExp(

@@ -217,7 +217,7 @@ function isUsersName(text: string, { start, end }: Span): boolean {
 }
 
 /** True for a number of an enumeration or a vocabulary: between the one above and the one below, which are close. */
-function isCounted(text: string, { start, end }: Span): boolean {
+export function isCounted(text: string, { start, end }: Span): boolean {
   const value = text.slice(start, end);
   if (!/^\d{3,7}$/.test(value)) return false;
   const numberIn = (line = ""): number => Number(/[ :=](\d{3,7}),/.exec(line)?.[1]);

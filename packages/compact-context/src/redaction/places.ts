@@ -1,6 +1,6 @@
 import { beginningsOf, createScan } from "./beginnings.ts";
 import type { Finder, Finding } from "./finding.ts";
-import { GIVES, OPENED, SPOKEN } from "./named.ts";
+import { GIVES, isCounted, OPENED, SPOKEN } from "./named.ts";
 import {
   isCode,
   isFilledIn,
@@ -142,7 +142,7 @@ ${command("htpasswd", raw`-(?:\w{0,6}b\w{0,6}(?: -\w{1,6}){0,3} \S{1,128}|(?=\w{
 == command-line isFilledIn
 ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOTE}[^\s:'"]{1,128}:~>(?!\/\/)[^\s'"<>]{1,256}~>~>:
 \b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?(?:[\w.-]{1,32}:(?=[^|\n]{3,256}\|[^|\n]{0,40}chpasswd))?~>(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}~>(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup|kinit))~>|
-\b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)~>[^\s'"]{3,128}?~>(?=@[\w/.:-]{1,80}|['"\s]|$)
+(?<![.\/])\b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)~>[^\s'"]{3,128}?~>(?=@[\w/.:-]{1,80}|['"\s]|$)
 \b(?:send|sendline)[ \t(]{1,3}["']~>[^"'\s\\]{4,128}~>(?=\\[rn])
 == call isFilledIn
 // Networks and databases that take a password as their last argument
@@ -242,7 +242,7 @@ ${TOKENS}(?!${LETTER}|[\-.])[^\n:=]{0,48}?(?: [\-–—=]|[:：]|,? (?:(?:c['’
 (?<![a-z])(?:mnemonic|wallet|seed|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=]{0,80}[:=]\s{0,3}["'\x60]?~>[a-z]{3,8}(?:[\x20\t]{1,3}[a-z]{3,8}){11,23}~>(?=["'\x60.,;)]{0,3}(?:\s{0,4}\n|\s{0,4}$|["'\x60]))
 == prose isPhrase
 // A passphrase of several words
-\bpassphrase(?: (?:for|of|to|on) [^\n:]{1,48}?)?(?: is|:) ~>[a-z]{2,16}(?: [a-z]{2,16}){2,7}~>(?=\.?[ \t]{0,4}(?:\n|$))
+\bpassphrase(?: (?:for|of|to|on) [^\n:.]{1,48}?)?(?: is|:) ~>[a-z]{2,16}(?: [a-z]{2,16}){2,7}~>(?=\.?[ \t]{0,4}(?:\n|$))
 \bpassphrase(?: (?:for|of|to|on) [^\n:'"“]{1,48}?)?(?: is|:|, it['’]s)? ["'“„«\x60]~>[^"'”“»\x60\n]{6,96}~>(?=["'”“»\x60])
 `;
 
@@ -293,7 +293,8 @@ function findingOf({ kind, isSecret }: Place, match: RegExpExecArray): Finding[]
   const [, before = "", found = ""] = match;
   const value = kind === "prose" ? found.replace(/[.,;:)\]*]+$/, "") : found;
   const start = match.index + before.length;
-  return value === "" || !isSecret(value, before) ? [] : [{ start, end: start + value.length, kind }];
+  const finding = { start, end: start + value.length, kind };
+  return value === "" || !isSecret(value, before) || isCounted(match.input, finding) ? [] : [finding];
 }
 
 let finder: Finder | undefined;

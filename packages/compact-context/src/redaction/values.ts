@@ -277,7 +277,7 @@ const SAYABLE =
 
 /** Words that are spelled with digits. */
 const WITH_DIGITS =
-  /(?<![A-Za-z\d])(?:e2e|i18n|l10n|a11y|k8s|ec2)(?=[-_.]|$)|(?:[Aa]uth2|[Rr]fc\d{4})(?![a-z\d])/g;
+  /(?<![A-Za-z\d])(?:(?:e2e|l10n|a11y|k8s|ec2|x509|[di]2[di]|l2cap|sha\d{1,3}|pkcs\d{1,2})(?=[-_.]|$)|i18n)|(?:[Aa]uth2|[Rr]fc\d{4}|Pkcs12|Sha(?:1|256|512))(?![a-z\d])/g;
 
 /** True for compound names as in code: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`. */
 export function isWords(name: string): boolean {
@@ -314,7 +314,9 @@ function isChosenWord(value: string, context: ValueContext): boolean {
   if (context.joint === "= ") return isPasswordName(context.name) && context.ownLine && isMixed(value);
   if (!isPasswordName(context.name) || value.length < 6 || /^[A-Z][a-z]/.test(value)) return false;
   return context.joint === "flag"
-    ? !/^(?:option|argument|parameter|should|prompt)/.test(value)
+    ? !/^(?:option|argument|parameter|should|prompt|command|switch|description|package|flag|field|file$|respectively)/i.test(
+        value,
+      )
     : context.ownLine;
 }
 
@@ -434,7 +436,7 @@ export function isToldApart(value: string): boolean {
 }
 
 const OF_A_RULE =
-  /^(?:must|should|can|may|the|an?|is|not?|optional|required|used|get|for|this|that|if|enter|leave|your|empty|in|to|from|string|see|siehe|voir|ver)\b|\b(?:of|at least|chars?|characters?|letters|digits|words?|zeichen|password|passphrase|hashed|expected)\b/i;
+  /^(?:must|should|can|may|the|an?|is|not?|optional|required|used|only|get|for|this|that|if|enter|leave|your|empty|in|to|from|string|see|siehe|voir|ver)\b|\b(?:of|at least|chars?|characters?|letters|digits|words?|zeichen|password|passphrase|hashed|expected)\b/i;
 
 /** True for several words that neither describe what a passphrase must contain nor name a person. */
 export function isPhrase(value: string): boolean {
