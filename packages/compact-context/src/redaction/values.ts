@@ -38,8 +38,11 @@ const TYPE_WORDS =
   "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|eof|undefined|true|false|optional|required|default|always|on_create|yes|no|char|varchar|uuid";
 const CODE_WORDS = "await|async|new|function|lambda|typeof|return|await|this|self|super|yield|import|require";
 const STAND_INS =
-  "change[_-]?me|(?:replace|insert|fill)[_-][a-z\\d_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset|short|weak|wrong|bad|incorrect|foo|bar|foobar|test|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
-const NO_SECRET_WORD = new RegExp(`^(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})[?!]?$`, "i");
+  "(?:replace|insert|fill)[_-][a-z\\d_-]+|(?:fake|test|dummy|example|sample|mock)[_-](?:[a-z]+[_-])*(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|(?:my|your|some|other|fake|wrong|bad|invalid)_?(?:pass(?:word)?|secret|token)|placeholder|redacted|removed|hidden|masked|hashed|encrypted|example|sample|dummy|fake|todo|tbd|n/a|empty|missing|invalid|unset|short|weak|wrong|bad|incorrect|foo|bar|foobar|abc|test|key|value|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
+const NO_SECRET_WORD = new RegExp(
+  `^(?:(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})[?!]?$|(?:null|nil|none|undefined|true|false)[)\\]}])`,
+  "i",
+);
 
 const ALGORITHM =
   /^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
@@ -224,10 +227,10 @@ export function plainName(name: string): string {
 
 /** True for `options.password`, `getToken(…)`, `keys[0]`, `!found`, but not with a long part with digits. */
 export function isExpression(value: string): boolean {
-  if (/^[!&*]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[$A-Z]|^(?:::)?\w+::|^@{1,2}[a-z_]+$/.test(value))
+  if (/^[!&*]\w|^@?[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[$A-Z]|^(?:::)?\w{1,40}::|^@{1,2}[a-z_]+$/.test(value))
     return true;
   // The closing bracket was opened before the value: `token === NULL){`, `e[e.Token=1]=`.
-  if (/^(?:[A-Za-z_.]+|\d+)[)\]](?:[{.;,=)\]]|$)/.test(value)) return true;
+  if (/^(?:@?[A-Za-z_.]+|\d+)[)\]](?:[{.;,=)\]]|$)/.test(value)) return true;
   const called = /^([A-Za-z_$][\w$.:?!]*)(?:[({]|\[(?:[^\]]*\]|:?[A-Za-z_+-][\w.+-]*$|:?-?\d{0,3}$))/.exec(
     value,
   )?.[1];
@@ -236,9 +239,9 @@ export function isExpression(value: string): boolean {
     isNameOfWords(part.replace(/\$\d$/, "")) ||
     ((part.length < 20 || !/\d/.test(part)) && digitSwitches(part) < 3);
   if (called?.split(/[.:]+/).every(isName)) return true;
-  if (!/^(?:[A-Za-z_$][\w$]*)?(?:\??\.[A-Za-z_$][\w$]*)+!?$/.test(value)) return false;
+  if (!/^(?:[A-Za-z_$][\w$]*)?(?:[!?]?(?:\.\d)?\.[A-Za-z_$][\w$]*)+!?$/.test(value)) return false;
   return value
-    .split(".")
+    .split(/[!?]?\./)
     .every((part) => isName(part) || isWords(part) || /^[A-Z\d]+(?:_[A-Z\d]+)+$/.test(part));
 }
 
@@ -252,11 +255,11 @@ const IN_SETTING =
   /^[\w.]+\d$|^\w*[a-z]\d+[a-z]\w*(?:[.]\w+)+$|^[.]|!$|^[^(]*\)[^(]*$|^[^[]*\][^[]*$|\[[^\]]*$/i;
 
 /** What is cut from code that was made short: `e.token??t.token`, `{token:e}=this`, `t.tokens.length-1`. */
-const CUT = /^(?:[a-z_$]\.\w+\?\?[a-z_$]\.|[a-z_$]\}=|[a-z_$]\.[\w.]+\.length-\d$)/;
+const CUT = /^(?:[a-z_$]\.\w+\?\?(?:[a-z_$]\.|null$)|[a-z_$]\}=|[a-z_$]\.[\w.]+[-+]\d$)/;
 
 /** In `DB_PASSWORD=ivory.tower9`, where a shell reads it, words are no field of an object. */
 function isReference(value: string, { name, joint, ownLine, next }: ValueContext): boolean {
-  if (/[,;]/.test(next) && CUT.test(value)) return true;
+  if (/[,;}&]/.test(next) && CUT.test(value)) return true;
   if (joint !== "=" && /^!![a-z]\w*\??\./.test(value)) return true;
   // `token = found!;`, `token = line[start:end]`, `token = 1*char`
   const isOfCode = /^[a-z]\w*(?:!;|\[\w*[:(]\w*[\])])$|^\d\*[a-z]+\s?$/.test(value + next);
@@ -397,7 +400,7 @@ function isFile(value: string): boolean {
 }
 
 const OF_CODE =
-  /^(?:import|this|self|req|res|body|props|state|data|options?|settings|config|process|env|user|request|params|args|ctx|form|field|input|output|result|error)\./i;
+  /^(?:[a-z]+[A-Z]\w*|import|this|self|req|res|body|props|state|data|options?|settings|config|process|env|user|request|params|args|ctx|form|field|input|output|result|error)\.[#a-z]/;
 /** Adjectives for passwords in prose: base64-encoded, case-sensitive, one-time. */
 const SAID_OF =
   /-(?:\w{2,}ed|\w{2,}ing|only|in|up|off|out|on|by|to|free|safe|like|wide|side|specific|sensitive|dependent|friendly|compliant|ready|aware|level|time|less|date|long|known)$|^(?:non|un|pre|re|self|auto|case|server|client|user|plain|clear|read|write|well|not|base|md|sha|one|two|multi|double|single|long|short|high|low)\d*-|passw|token|secret|credential/i;
