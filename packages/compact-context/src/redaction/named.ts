@@ -27,7 +27,7 @@ const YAML = raw`(?:!!?(?!(?:Ref|Sub|GetAtt|ImportValue|vault)\b)\w{1,12}[ \t]{1
 /** Assignment operators between name and value, with the punctuation that can surround them. */
 export const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?(?: \(\w[\w ,-]{0,24}\))?\*{0,2}${COLOUR}([ \t]{0,40}|\r?\n(?==> ))(=>|:=|:-|\?{1,2}=|\|\|=|={1,3}|<-|:(?![:/?]))\*{0,2}${COLOUR}([ \t]{0,40})(?:&quot;)?${YAML}`;
 /** A type between name and value, as in `token: string = "…"`, `var token string = "…"`. */
-export const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?\w{3,20})`;
+export const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?(?!Type=)\w{3,20})`;
 export const GIVES =
   "[:：→]|\\?(?= )|->|=>|—|–|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|auf(?= \\S+ (?:ge|um))|ist|war|lautet|jetzt|теперь|est|c['’]est|es|era|é|è|är|er|naar|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|成|は|が|を|는|은|를|을|改[成为]了?";
 export const OPENED: string = raw`["'\x60*«»“„「『]{0,3}[ \t]?`;
@@ -74,19 +74,11 @@ const RELATIONS: readonly Relation[] = [
     read: reads(raw`(?:[\w.~!*'()+-]|%(?!2[26C]|3B|7D|0A)[0-9A-F]{2}){3,1024}`, isFilledIn),
   },
   // password = x, also with a number after the name
-  { between: new RegExp(raw`(?:[_\x20-]?\d{1,2})?${SIGN}`, "y"), read: assigned },
+  { between: new RegExp(raw`(?:[_\x20-]?(?:\d{1,2}|[Cc]onfirm(?:ation)?))?${SIGN}`, "y"), read: assigned },
   // --password x
   {
     between: /["']?,?[ \t]{1,8}(?=[^\s=:-])(?![a-z_]{1,24}=["'\w])/iy,
     before: /(?<![\w-])--?(?:[a-z][a-z0-9_-]{0,40})?$/i,
-    read: assigned,
-  },
-  // String password = "x", password || "x", password { get; } = "x"
-  {
-    between: new RegExp(
-      raw`(?:(?:\[\d{0,4}\])?[?!]?${TYPE}?\s{0,24}(?:[.+]|\|\||\?\?|:)?=\s{0,24}(?:(?:Some|new \w{1,40})\()?|\s{1,24}(?:\|\||\?\?)\s{1,24}|(?:\s{1,8}by\s{1,8}lazy)?\s{0,4}\{(?:\s{0,4}get;(?:\s{0,4}\w{3,16};){0,2}\s{0,4}\}\s{0,4}=)?\s{0,24})(?=[fbruNL@$]?\\{0,3}["'\x60])`,
-      "iy",
-    ),
     read: assigned,
   },
   // <password>x</password>, <td>Password</td><td>x</td>, <item name="password">x</item>
@@ -103,6 +95,14 @@ const RELATIONS: readonly Relation[] = [
   // name: password, value: x
   {
     between: new RegExp(raw`\\{0,3}["']?[ \t]{0,4}[,;]?\s{0,24}\\{0,3}${VALUE_FIELD}`, "iy"),
+  // String password = "x", password || "x", password { get; } = "x"
+  {
+    between: new RegExp(
+      raw`(?:(?:\[\d{0,4}\])?[?!]?${TYPE}?\s{0,24}(?:[.+]|\|\||\?\?|:)?=\s{0,24}(?:(?:Some|new \w{1,40}|\[\]byte)\()?|\s{1,24}(?:\|\||\?\?)\s{1,24}|(?:\s{1,8}by\s{1,8}lazy|\))?\s{0,4}\{(?:\s{0,4}get;(?:\s{0,4}\w{3,16};){0,2}\s{0,4}\}\s{0,4}=)?\s{0,24})(?=[fbruNL@$]?\\{0,3}["'\x60])`,
+      "iy",
+    ),
+    read: assigned,
+  },
     before: /(?:name|key|id|variable|type)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?[\w.-]{0,40}$/i,
     read: reads(
       raw`[^\s"'<>\\,}]{3,4096}`,

@@ -123,7 +123,7 @@ cookies?\b[^\n]{0,80}?(?:sess(?:ion)?(?:[_-]?id)?|sid)["']?(?:, ?["']?value["']?
 \bDigest [^\n]{0,400}?\bresponse="~>[\da-f]{32,64}
 == command-line isTyped
 ${command("mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump", "-p")}~>${WORD}
-${command(raw`sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\.exe)?|altool|notarytool|useradd|usermod|ipmitool|security (?!find)\S{1,40}|mosquitto_\w{3}|yubico-piv-tool|rdesktop|nxc|netexec|crackmapexec|certutil`, "-p(?!ass)[ =]?")}~>${WORD}
+${command(raw`sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\.exe)?|snowsql|altool|notarytool|useradd|usermod|ipmitool|security (?!find)\S{1,40}|mosquitto_\w{3}|yubico-piv-tool|rdesktop|nxc|netexec|crackmapexec|certutil`, "-p(?!ass)[ =]?")}~>${WORD}
 ${command("redis-cli", "-a[ =]{1,2}")}~>${WORD}
 ${command(raw`snmp\w{3,8}`, "-[acx] (?!sha|md5|aes|des|public|private)")}~>${WORD}
 ${command("doctl|influx", "-t ")}~>${WORD}
@@ -152,7 +152,7 @@ ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOT
 \b(?:jwt[.](?:sign|verify|encode|decode)|createHmac|createCipheriv)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]|\b(?:AES[.]new|hmac[.]new|SecretKeySpec|Fernet|SecretBox|ChaCha20\w{0,10})\(\s{0,8}(?:key=)?(?:bytes[.]fromhex\()?b?["']~>[^"'\x60\s]{6,256}~>(?=["'\x60])
 (?:auth|login|connect\w{0,8}|credentials?|ftp|smtp|imap|btoa)\([^()\n]{0,80}?["'][\w.@-]{0,40}(?:["'],[ \t]{0,4}(?:Some\()?["']|(?<!jdbc):(?!\/\/))~>(?=[^"'\s]{0,256}[^a-z"'\s./-])[^"'\s]{6,256}~>(?=["'])
 // Clients and credentials: the password is behind the host, the port or the user
-\b(?:HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|(?:SFTP|SCP|FTP|SSH|SMTP|Search|Minio[.])Client(?:[.]create)?|algoliasearch|radius_add_server|(?:auth|login)(?<=[.:]\w{4,5})(?!\w))[ \t]{0,2}\(\s{0,16}(?:${ARGUMENT},\s{0,16}){1,3}b?["']~>(?=[^"'\s]{0,256}[\dA-F!#$%^&*+=?~])[^"'\s]{6,256}~>(?=["'])
+\b(?:HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|auth[ \t]{0,2}=|http_basic_?auth|(?:Set)?basic_?auth|(?:SFTP|SCP|FTP|SSH|SMTP|Search|Minio[.])Client(?:[.]create)?|algoliasearch|radius_add_server|(?:auth|login)(?<=[.:]\w{4,5})(?!\w))[ \t]{0,2}\(\s{0,16}(?:${ARGUMENT},\s{0,16}){1,3}b?["']~>(?=[^"'\s]{0,256}[\dA-F!#$%^&*+=?~])[^"'\s]{6,256}~>(?=["'])
 == call isMixed
 \bAC[\da-f]{32}(?:["'],\s{0,16}["']|:)~>[\da-f]{32}~>(?!\w)
 \b(?:ConvertTo-SecureString|ToSecure\w{0,10}) ?\(?["']~>[^"'\s]{6,256}~>(?=["'])
@@ -227,7 +227,7 @@ ${TOKENS}(?!${LETTER}|[\-.])[^\n:=]{0,48}?(?: [\-–—=]|[:：]|,? (?:(?:c['’
 \b(?:key\b[^\n:]{0,24}:|(?:manual|setup|secret) key) ~>[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}(?![\w-])
 == prose isSpoken
 // A user and a password
-\b(?:cred(?:ential|encia(?:is|l(?:es)?))?s?|log[ \-]?ins?|logged in|sign(?:ed)? in|zugang(?:sdaten)?|identifiants?|acc[eè]so?|router|account)(?: (?:with|as|using|for|of|to|mit|con|avec)){0,2}(?: [^\n:=]{1,32}?:)?(?:[ \t]{0,2}(?:[:=]|is|are|ist|sind|sont|son|são)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> |\w{1,16}: )?)[\x60\*]{0,2}[\w.@\-]{1,64}[\x60\*]{0,2}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?~>${SPOKEN}{6,128}
+\b(?:cred(?:ential|encia(?:is|l(?:es)?))?s?|log[ \-]?ins?|logged in|sign(?:ed)? in|zugang(?:sdaten)?|identifiants?|acc[eè]so?|router|account)(?: (?:with|as|using|for|of|to|mit|con|avec)){0,2}(?: [^\n:=]{1,32}?[:→])?(?:[ \t]{0,2}(?:[:=]|is|are|ist|sind|sont|son|são)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> |\w{1,16}: )?)[\x60\*]{0,2}[\w.@\-]{1,64}[\x60\*]{0,2}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?~>${SPOKEN}{6,128}
 \b(?:shared|common|read-only|team)(?: (?:one|login|user|account|creds))?\b[^\n:]{0,32}: ["'\x60]?[\w.@\-]{1,64} ?[\/:] ?["'\x60]?~>${SPOKEN}{6,128}
 == prose isPairedWith
 (?:(?<!${LETTER})(?:with|use|using|as|mit|als|avec|con|com|под|用) |[:：][ \t]?)["'\x60]?[\w.@\-]{2,64}["'\x60]? \/ ["'\x60]?~>${SPOKEN}{8,128}~>~> / 

@@ -4,7 +4,7 @@ import { isHintingName, isPasswordName, isSecretName, PASSWORD_WORDS } from "./n
 
 /** Words for secrets in user interfaces: a value that is one of these words is a translation of its key. */
 const LABELS =
-  /^(?:[\p{L}-]*(?:schlüssel|geheimnis|zugang|zugangscode|sleutel|nøgle)|passwor[dt]s?|palavra-passe|geheim|segredos?|secretos?|segreto|chiave|chaves?|claves?|clés?|clefs?|credencia(?:l|is|les)|identifiants?|jetons?|token|secret|ключи?|секреты?)$/iu;
+  /^(?:[\p{L}-]*(?:schlüssel|geheimnis|zugang|zugangscode|sleutel|nøgle)|passwor[dt]s?|palavra-passe|geheim|segredos?|secretos?|segreto|chiave|chaves?|claves?|clés?|clefs?|credencia(?:l|is|les)|identifiants?|jetons?|token|secret|[\p{L}-]*-passwor[dt]|ключи?|секреты?)$/iu;
 
 /** Any spelling of the word for a password; also compound names such as `client_secret`. */
 const NAMED_ITSELF = new RegExp(
@@ -87,7 +87,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   // What stands for a password in tests and examples
   /^(?:pass(?:word|wd)?|secret|change[-_]?(?:me|it|this))$/i,
   // What was masked, shortened or made up for a manual
-  /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder(?![A-Za-z]+\d)|YOUR_[A-Z]|^\w*(?:::\w+)+$/,
+  /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder(?![A-Za-z]+\d)|YOUR_[A-Z]|^\w{0,40}(?:::\w+)+$/,
   // The id of a key, alone or in what it signed; the beginning of a token in GitLab's log
   /^A[KS]IA[A-Z\d]{16}(?![A-Za-z\d])|^6\d_[\w-]{6}$/,
   // Reports in a changelog
@@ -443,5 +443,9 @@ const OF_A_RULE =
 
 /** True for several words that neither describe what a passphrase must contain nor name a person. */
 export function isPhrase(value: string): boolean {
-  return value.includes(" ") && !OF_A_RULE.test(value) && !/ <[^<>@ ]+@[^<> ]+>$/.test(value);
+  return (
+    /^\S+ |^[a-z]+(?:-[a-z]+){3,}$/.test(value) &&
+    !OF_A_RULE.test(value) &&
+    !/ <[^<>@ ]+@[^<> ]+>$/.test(value)
+  );
 }
