@@ -60,7 +60,10 @@ interface Relation {
 function reads(source: string, isSecret: (value: string, name: string) => boolean): Relation["read"] {
   const pattern = new RegExp(source, "iuy");
   return (text, { name, valueAt }) => {
-    const value = (matchAt(pattern, text, valueAt) ?? "").replace(/(?:\*\*|[.,;:)\]])+$/, "");
+    const value = (matchAt(pattern, text, valueAt) ?? "").replace(
+      /(?:\*\*|&(?:[lr]d)?quot?;|[.,;:)\]])+$/,
+      "",
+    );
     return value !== "" && isSecret(value, name)
       ? { start: valueAt, end: valueAt + value.length }
       : undefined;
@@ -92,9 +95,6 @@ const RELATIONS: readonly Relation[] = [
       isFilledIn(value.replace(/^\{(?=.{20})/, "")),
     ),
   },
-  // name: password, value: x
-  {
-    between: new RegExp(raw`\\{0,3}["']?[ \t]{0,4}[,;]?\s{0,24}\\{0,3}${VALUE_FIELD}`, "iy"),
   // String password = "x", password || "x", password { get; } = "x"
   {
     between: new RegExp(
@@ -103,6 +103,9 @@ const RELATIONS: readonly Relation[] = [
     ),
     read: assigned,
   },
+  // name: password, value: x
+  {
+    between: new RegExp(raw`\\{0,3}["']?[ \t]{0,4}[,;]?\s{0,24}\\{0,3}${VALUE_FIELD}`, "iy"),
     before: /(?:name|key|id|variable|type)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?[\w.-]{0,40}$/i,
     read: reads(
       raw`[^\s"'<>\\,}]{3,4096}`,
@@ -317,7 +320,10 @@ function bareSecret(text: string, named: Named, valueStart: number): Span | unde
   const found = isWhole ? rest : (matchAt(BARE, text, start) ?? "");
   // `https://x-access-token:…@host`
   const atHost = sign === ":" && /:\/\/[\w.%+-]{0,64}$/.test(lead) ? found.lastIndexOf("@") : -1;
-  const value = (atHost > 0 ? found.slice(0, atHost) : found).replace(/(?:[)\]}:*?;,]|(?<!\.)\.){1,8}$/, "");
+  const value = (atHost > 0 ? found.slice(0, atHost) : found).replace(
+    /(?:[)\]}:?;,]|(?<!\*)\*{1,2}|(?<!\.)\.){1,8}$/,
+    "",
+  );
   if (value === "") return undefined;
   const end = start + value.length;
   const context = contextOf(text, named, end);

@@ -63,7 +63,7 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   isSeed: (value) => value === value.toUpperCase() && !/(.)\1{3}/.test(value),
   isHook: (value) => !/(.)\1{5}|your|example|[${]/i.test(value),
   // A password equal to the user name is a public default.
-  isNoUser: (value, before) => isFilledIn(value) && !before.endsWith(`/${value}:`),
+  isNoUser: (value, before) => value.length > 2 && isFilledIn(value) && !before.endsWith(`/${value}:`),
   isKeyword: (value) => isGivenWord(value, "") || /^\d{6,}$/.test(value),
   hasDigit: (value) => /\d/.test(value),
   // In a template, braces enclose a variable.
@@ -161,14 +161,13 @@ ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOT
 // Blockchain accounts, by their private keys
 \b(?:accounts|private_?keys?)["']?\s{0,4}[:=]\s{0,4}\[\s{0,24}(?:["'](?:0x)?<REDACTED>["'],\s{0,24}){0,8}["']~>(?:0x)?[0-9a-f]{64}~>(?=["'])
 // Passwords that Google and Yahoo draw for one program: four groups of four letters.
-pass(?:word|wd)?["']?[ \t]{0,3}[:=][ \t]{0,3}["']~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?=["'])
 [.]login\(["'][^"'\n]{1,64}["'], ?["']~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?=["'])~>.login(
-app[ _-]?pass(?:word|wd)?[ \t]{0,3}[:=][ \t]{0,3}~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?![\w ])
+app[ _-]?pass(?:word|wd)?[ \t]{0,3}[:=][ \t]{0,3}~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?![\x20\w])
 (?:\b|_)pin(?:_?code)?["'\]]{0,2}[ \t]{0,4}[:=]{1,2}[ \t]{0,4}["']~>\d{4,8}~>(?=["'])
 == sql isQuotedOrMixed
 \bIDENTIFIED (?:WITH \w{1,40} )?BY ["']?~>[^'"\s;]{3,128}
 == sql isFilledIn
-\b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'~>(?:[^'\n]|''){3,256}~>(?=')
+\b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|(?<=[(,]\s{0,16})SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'~>(?:[^'\n]|''){3,256}~>(?=')
 == credentials-file isFilledIn
 :(?=[\d*]{1,5}:)(?<=(?:^|[\n"'])(?:[a-z0-9.-]{1,80}|\*):)(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:~>(?:[^\s:\\"']|\\.){3,128}~>(?=["']|\r?\n|$| (?:<-|#|>))
 == credentials-file always

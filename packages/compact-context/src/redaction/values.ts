@@ -45,12 +45,13 @@ const NO_SECRET_WORD = new RegExp(
 );
 
 const ALGORITHM =
-  /^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
+  /^(?:[A-Z\d]+[-_])+(?:SHA\d*|MD5|CCM(?:_8)?|GCM|POLY1305)$|^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
 const PATH =
   /^(?:~|\.{1,2})?(?:(?:\/[\w.-]{1,24}){2,8}|(?:\/[a-z]+(?:[-_.][a-z\d]+)*){2,8}|\/[a-z-]*(?:passw|token|secret|key|auth|login)[a-z-]*)$/;
 
 /** A page of a count, a port and its protocol, a number with a comment behind it; a mail address. */
-const COUNT = /^\d{2,5}(?:\/\*.*|(?:\/(?:\d{1,5}|[a-z.-]{1,8}))+)$|^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/;
+const COUNT =
+  /^\d{1,3}$|^\d+(?:\.\d+)+$|^\d{2,5}(?:\/\*.*|(?:\/(?:\d{1,5}|[a-z.-]{1,8}))+)$|^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/;
 
 /** Where a secret is kept, a package, the name of an event: `default/web-tls`, `default-token-x7k2p`, `.data-api`. */
 const REFERENCE =
@@ -62,30 +63,29 @@ function variable(word: string): string {
 }
 
 const PLACEHOLDERS: readonly RegExp[] = [
-  // Another name and its value
-  /^[a-z]+(?:_[a-z]+)*=(?:[^=]|$)/,
+  // Another name and its value, names of fields
+  /^(?:[a-z]+(?:_[a-z]+)*|[A-Z]+(?:_[A-Z\d]+)+)=(?:[^=]|$)|^[A-Za-z_]+(?::[A-Za-z_]+){2,}$/,
   NO_SECRET_WORD,
   ALGORITHM,
   PATH,
   /^(?:jdbc:)?[a-z][a-z0-9+.-]{1,20}:\/\//i,
   // Text between two quoted texts, the first of which ends like a name: `"Password:",next:"…"`
-  /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\+\w+\+$|\s?\.\s?\$)/,
+  /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\+\w+\+$|\s?\.\s?\$|\s.*\s$)/,
   /^(?:<|&lt;)[^>]*>?$|^&#(?:x3c|60);(?:[a-z]+>?|[^>]*>)$/i,
   /^#(?:[A-Za-z][\w-]*|[\da-f]{3}(?:[\da-f]{3})?)$/i,
   /^\{.*\}?\}$|^-?\}|^\{\{|#\{[@a-z]/i,
   /^\$(?:[A-Z_][A-Z0-9_]*(?:$|\/)|[a-z_]\w*(?:::|->|-$|[>)\]]|$))/i,
-  /^:?\$[({]|^\\{1,3}[$(]/,
-  // Options, emoji codes and roles, patterns
-  /^--?[a-z]|^:\w+:|^qr\W/i,
+  /^[a-z:_-]*\$[({]|^\\{1,3}[$(]/i,
+  // Options, emoji codes and roles, patterns, one character again and again
+  /^\s?--?[a-z]|^:\w+:|^qr\W|^(.)\1{2,}$/i,
   /^\$\d{1,3}(?!\$)\b/,
   /^-?0(?:x[0-9a-f_]{1,40}|b[01_]+)n?$|^\d+\.{2,3}\d+$/i,
-  /^%[A-Z_][A-Z0-9_]*%$/,
-  /^%[a-z@]$/,
+  /^(%{1,2})[A-Z_][A-Z0-9_]*\1$|^@[A-Z\d]+(?:_[A-Z\d]+)+$/,
   /^\[[^\]]*\]$/,
   /^[*x.•…#=_~-]+$/i,
   /^[\w-]{0,16}x{8,}$/i,
   // What stands for a password in tests and examples
-  /^(?:pass(?:word|wd)?|secret|change[-_]?(?:me|it|this))$/i,
+  /^(?:pass(?:word|wd)?|secret|(?:\w+-)*client-secret|change[-_]?(?:me|it|this)(?:[-_][a-z]+)*)$/i,
   // What was masked, shortened or made up for a manual
   /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder(?![A-Za-z]+\d)|YOUR_[A-Z]|^\w{0,40}(?:::\w+)+$/,
   // The id of a key, alone or in what it signed; the beginning of a token in GitLab's log
@@ -95,21 +95,21 @@ const PLACEHOLDERS: readonly RegExp[] = [
   // Encrypted values
   /^(?:ENC[[(]|Ag[\w+/]{60}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
   // Checksums, cache and release names; packages; public keys
-  /^(?:hmac-)?(?:sha|md|blake)-?\d[\w/-]{0,5}[:-]|^[\w./-]+@(?:[0-9a-f]{40}$|v?\d+\.\d+\.)|^[\w.-]+:v?\d+\.\d|^pk_(?:live|test)_|^[a-z]+-\S*-[0-9a-f]{40,64}$/i,
+  /^(?:MFkwEwYHKoZIzj0|MIIBIjANBgkqhkiG9w0BAQEF|MCowBQYDK2Vw|AAAA[BC]3Nz|AAAAE2VjZHNh)|^(?:hmac-)?(?:sha|md|blake)-?\d[\w/-]{0,5}[:-]|^[\w./-]+@(?:[0-9a-f]{40}$|v?\d+\.\d+\.)|^[\w.-]+:v?\d+\.\d|^pk_(?:live|test)_|^[a-z]+-\S*-[0-9a-f]{40,64}$/i,
   // Version ranges, selectors
   /^[~^<>=]{1,2}\d+\.\d|^[@v]?\d+\.\d+\.\d+(?:[-+][a-z]{0,6}[\d.]*|\*)?$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
   // The name of an action or of a variable
   new RegExp(`^(?:[\\w.@-]{1,40}[/:])?${variable("[A-Z]+")}$`),
   // Names of the standards, an alphabet
-  /^x5t#S256$|^x-oauth-basic$|ABCDEFGHIJKLMNOPQRSTUVWXYZ(?:abcdefghijklmnopqrstuvwxyz|234567)/,
+  /^file:\/|^#\/\w|^@[A-Z]\w+\.\w+\(|^x5t#S256$|^x-oauth-basic$|ABCDEFGHIJKLMNOPQRSTUVWXYZ(?:abcdefghijklmnopqrstuvwxyz|234567)/,
   // A class that is called like what it holds
   /^_[A-Z][A-Za-z]*(?:Password|Key|Token|Secret)$/,
   // Rules of validation
   /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
   // A pattern of what a value must be, the format of a text
-  /^(?!.*\d).*\\[wdsWDS][*+?]|^%[sdr](?:[:@/ ]%[sdr])+$|^\^.+\$$|\(\?[=!:]|^s([/|#])\S*\1\S*\1\w*$/,
+  /^(?!.*\d).*\\[wdsWDS][*+?]|^%[sdr](?:[:@/ ]%[sdr])+$|^\^(?:.+\$$|[[(])|\(\?[=!:]|^s([/|#])\S*\1\S*\1\w*$/,
   /(?:^(?:my|put|add|insert|replace|enter|some|the|an?)|(?:^|[-_.])your)[-_ ].*(?:key|token|secret|password|passwd|here|value)(?![a-z])|(?:key|token|secret|pass(?:word)?|id|value|goes)[-_]here$/i,
-  /^(?:change|set|replace)_(?:this|me|it)(?:_[a-z]+)*$/i,
+  /^(?:set|replace)_(?:this|me|it)(?:_[a-z]+)*$|^your[-_][a-z-]+$/i,
 ];
 const NAMES_A_SECRET = new RegExp(
   `token|secr[eèé]t|passw|api.?key|credential|clé|clef|schlüssel|geheim|chave|segredo|令牌|(?<![a-z])(?:${PASSWORD_WORDS})(?![a-z])`,
@@ -217,7 +217,7 @@ const TEMPLATE =
 
 /** True for a value that somebody has filled in. */
 export function isFilledIn(value: string): boolean {
-  return !TEMPLATE.test(value) && !isLabel(value);
+  return !TEMPLATE.test(value) && !NO_SECRET_WORD.test(value) && !isLabel(value);
 }
 
 /** Letters and digits only. */
