@@ -277,6 +277,7 @@ describe("what looks like a secret, and is something else", () => {
     "mill_password: mysecret",
     "SECRET_KEY=fake",
     'secret = "zzz"',
+    "MILL_TOKEN=xx-xxxx-xx",
     `password: \`mill-\${draw()}\`,`,
     // Where a secret is kept, or what is not one
     "password = file:/etc/mill/passwd",

@@ -137,7 +137,7 @@ const RELATIONS: readonly Relation[] = [
   // The next quoted text: after a call, a default value or a pair's comma
   {
     between:
-      /(?![_-]?(?:credential|hash|sha\d|md5|digest|name|id|count|type|length|limit|ur[li]|path|file|policy|hint|label|error|ttl)(?![a-z]))(?:[\w.-]{0,40}\\{0,3}["'\x60\]]{1,3})?(?!(?:[^"'\x60\n]{0,60})(?:\w(?<!default|value|fallback)(?:[ \t]?=|:)|such as|like)[ \t]?["'\x60]|[^"'\x60\n]{0,60}<REDACTED>)(?=([^"'\x60\n;{}\\]{0,60}))\1(?=\\{0,7}["'\x60])/iy,
+      /(?=[^"'\x60\n]{0,115}["'\x60])(?![_-]?(?:credential|hash|sha\d|md5|digest|name|id|count|type|length|limit|ur[li]|path|file|policy|hint|label|error|ttl)(?![a-z]))(?:[\w.-]{0,40}\\{0,3}["'\x60\]]{1,3})?(?!(?:[^"'\x60\n]{0,60})(?:\w(?<!default|value|fallback)(?:[ \t]?=|:)|such as|like)[ \t]?["'\x60]|[^"'\x60\n]{0,60}<REDACTED>)(?=([^"'\x60\n;{}\\]{0,60}))\1(?=\\{0,7}["'\x60])/iy,
     read: given,
   },
   // The password for the server is x: up to twelve words, then a verb or operator
@@ -368,7 +368,8 @@ function closingQuote(text: string, start: number, quote: string): number | unde
   return undefined;
 }
 
-export function matchAt(pattern: RegExp, text: string, index: number): string | undefined {
+/** What a sticky pattern matches at a place, or one of its groups. */
+export function matchAt(pattern: RegExp, text: string, index: number, group = 0): string | undefined {
   pattern.lastIndex = index;
-  return pattern.exec(text)?.[0];
+  return pattern.exec(text)?.[group];
 }

@@ -33,14 +33,14 @@ const HINTED = new RegExp(
 );
 /** A flag, the name of a setting, or the name field of a name-value pair. */
 const SET =
-  /(?:(?<![\w-])--?|(?:^|\n)[ \t]*(?:[$>] )?(?:[\w-]{1,20} ){0,2}|(?:name|key|id|variable)["']?[ \t]{0,4}[=:][ \t]{0,4}["']?)([a-z][\w.-]{0,60})["']?(?:[ \t]{1,40}|[ \t]{0,4},?\s{0,24}["']?\w{0,12}(?:value|content)["']?[ \t]{0,4}[=:][ \t]{0,4})["']?$/i;
+  /(?<=(?:(?<![\w-])--?|(?:^|\n)[ \t]*(?:[$>] )?(?:[\w-]{1,20} ){0,2}|(?:name|key|id|variable)["']?[ \t]{0,4}[=:][ \t]{0,4}["']?)([a-z][\w.-]{0,60})["']?(?:[ \t]{1,40}|[ \t]{0,4},?\s{0,24}["']?\w{0,12}(?:value|content)["']?[ \t]{0,4}[=:][ \t]{0,4})["']?)/iy;
 /** A list of secrets by name: `secrets:`, and below it `session: …`. */
 const PARENT =
   /(?:secrets|credentials|passwords)["']?:[ \t]*\{?\r?\n(?:[ \t]+[^\n]*\n)*[ \t]+["']?(?!\w*(?:id|user|name|host)\b)[\w.-]+["']?:[ \t]*["']?$/i;
 /** The left side of an assignment. */
 const LABEL =
   /(?!(?:set)?(?:value|content|default)\b)(?<![\p{L}\w.@$-])([\p{L}\w.@$-]{1,80})["'\x60)\]]{0,3}[ \t]{0,4}(?::=|=>|[=:])[ \t]{0,4}["'\x60*(\\]{0,4}$/u;
-const IDENTIFIER = /[\w./-]{0,60}$/;
+const IDENTIFIER = /(?<=([\w./-]{0,60}))/y;
 
 /** Generated values next to hinting names, and password-like values next to words for secrets. */
 export function* findNear(text: string): Generator<Finding> {
@@ -83,7 +83,7 @@ function isSecret(value: string, before: string, behind: string): boolean {
 /** True if an operator or flag assigns the value to a hinting name. */
 function isHinted(value: string, before: string): boolean {
   if (PARENT.test(before)) return true;
-  const set = SET.exec(before)?.[1];
+  const set = matchAt(SET, before, before.length, 1);
   if (set !== undefined && isHintedAt(value, set))
     return !NO_SECRET.test(before.slice(before.lastIndexOf("\n") + 1));
   const hinted = HINTED.exec(before);
@@ -91,7 +91,7 @@ function isHinted(value: string, before: string): boolean {
   const lead = before.slice(0, hinted.index);
   if (/\b(?:cache(?: \w+){0,3}|gpg|pgp|build|lock|object|row|public|partition|crash\w+)[ \t]$/i.test(lead))
     return false;
-  const name = (IDENTIFIER.exec(lead)?.[0] ?? "") + hinted[0];
+  const name = (matchAt(IDENTIFIER, lead, lead.length, 1) ?? "") + hinted[0];
   return isHintedAt(value, name.replace(/["'\x60\]* \t=:：>?{\\]+$/, ""));
 }
 

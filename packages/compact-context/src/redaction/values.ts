@@ -78,12 +78,10 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^[a-z:_-]*\$[({]|^\\{1,3}[$(]/i,
   // Options, emoji codes and roles, patterns, one character again and again
   /^\s?--?[a-z]|^:\w+:|^qr\W|^(.)\1{2,}$/i,
-  /^\$\d{1,3}(?!\$)\b/,
   /^-?0(?:x[0-9a-f_]{1,40}|b[01_]+)n?$|^\d+\.{2,3}\d+$/i,
   /^(%{1,2})[A-Z_][A-Z0-9_]*\1$|^@[A-Z\d]+(?:_[A-Z\d]+)+$/,
   /^\[[^\]]*\]$/,
-  /^[*x.•…#=_~-]+$/i,
-  /^[\w-]{0,16}x{8,}$/i,
+  /^(?:[\w-]{0,16}x{8,}|[x*.•…#=_~-]+)$/i,
   // What stands for a password in tests and examples
   /^(?:pass(?:word|wd)?|secret|(?:\w+-)*client-secret|change[-_]?(?:me|it|this)(?:[-_][a-z]+)*)$/i,
   // What was masked, shortened or made up for a manual
@@ -340,6 +338,14 @@ const LEAST_ENTROPY = 3.2;
  * characters; `user-service-2024` and `sha256` are names.
  */
 export function looksGenerated(value: string): boolean {
+  if (value !== judged.value) judged = { value, isGenerated: isGenerated(value) };
+  return judged.isGenerated;
+}
+
+/** The last judgement: several layers ask for the same value. */
+let judged = { value: "", isGenerated: false };
+
+function isGenerated(value: string): boolean {
   if (UUID.test(value) || isNoise(value)) return true;
   if (value.length < 15 || !/^(?=.*[A-Za-z])\S+$/.test(value) || isWords(value)) return false;
   if (!/\d/.test(value)) return isDrawnOfLetters(value);
