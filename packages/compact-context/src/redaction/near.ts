@@ -73,7 +73,7 @@ function isPassing(value: string): boolean {
 
 function isSecret(value: string, before: string, behind: string): boolean {
   // Followed by a call, an index or a port: a name or a host, not a value.
-  if (/^(?:[([{:]| \()/.test(behind)) return false;
+  if (/^(?:[([{:]|[ \t]+\()/.test(behind)) return false;
   // `Key: v2-gradle-1vmd…`: the key of a cache begins with words.
   if (/(?:^|\n)[ \t]*key\W{1,8}$/i.test(before) && /^(?:v\d+-)?[a-z]{3,}-/.test(value)) return false;
   if (looksGenerated(value) && isHinted(value, before)) return true;

@@ -8,7 +8,7 @@ const LABELS =
 
 /** Any spelling of the word for a password; also compound names such as `client_secret`. */
 const NAMED_ITSELF = new RegExp(
-  `^(?:${PASSWORD_WORDS}|[a-z]+(?:[_-][a-z\\d]+)*[_-](?:password|passwd|pwd)|[a-z]+(?:_[a-z]+)*_(?:secret|token))$`,
+  `^(?:${PASSWORD_WORDS}|[a-z]+(?:[_-][a-z\\d]+)*[_-](?:password|passwd|pwd)|[a-z]+\\d?(?:_[a-z]+)*_(?:secret|token|credentials))$`,
   "i",
 );
 
@@ -38,7 +38,7 @@ const TYPE_WORDS =
   "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|eof|undefined|true|false|optional|required|default|always|on_create|yes|no|char|varchar|uuid";
 const CODE_WORDS = "await|async|new|function|lambda|typeof|return|await|this|self|super|yield|import|require";
 const STAND_INS =
-  "(?:replace|insert|fill)[_-][a-z\\d_-]+|(?:fake|test|dummy|example|sample|mock)[_-](?:[a-z]+[_-])*(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|(?:my|your|some|other|fake|wrong|bad|invalid)_?(?:pass(?:word)?|secret|token)|placeholder|redacted|removed|hidden|masked|hashed|encrypted|example|sample|dummy|fake|todo|tbd|n/a|empty|missing|invalid|unset|short|weak|wrong|bad|incorrect|foo|bar|foobar|abc|test|key|value|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
+  "(?:replace|insert|fill)[_-][a-z\\d_-]+|(?:fake|test|dummy|example|sample|mock)[_-](?:[a-z]+[_-])*(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|(?:my|your|some|other|fake|wrong|bad|invalid)_?(?:pass(?:word)?|secret|token)|placeholder|redacted|removed|hidden|masked|hashed|encrypted|example|sample|dummy|fake|todo|tbd|n/a|empty|missing|invalid|unset|short|weak|wrong|bad|incorrect|foo|bar|foobar|abc|test|key|value|(?:file|path)(?:name)?|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
 const NO_SECRET_WORD = new RegExp(
   `^(?:(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})[?!]?$|(?:null|nil|none|undefined|true|false)[)\\]}])`,
   "i",
@@ -75,7 +75,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^#(?:[A-Za-z][\w-]*|[\da-f]{3}(?:[\da-f]{3})?)$/i,
   /^\{.*\}?\}$|^-?\}|^\{\{|#\{[@a-z]/i,
   /^\$(?:[A-Z_][A-Z0-9_]*(?:$|\/)|[a-z_]\w*(?:::|->|-$|[>)\]]|$))/i,
-  /^[a-z:_-]*\$[({]|^\\{1,3}[$(]/i,
+  /^[a-z:_-]*(?:\$[({]|%\{)|^\\{1,3}(?:[$(]|f[\dBIR(])/i,
   // Options, emoji codes and roles, patterns, one character again and again
   /^\s?--?[a-z]|^:\w+:|^qr\W|^(.)\1{2,}$/i,
   /^-?0(?:x[0-9a-f_]{1,40}|b[01_]+)n?$|^\d+\.{2,3}\d+$/i,
@@ -211,7 +211,7 @@ export function isStandIn(value: string, name: string): boolean {
 
 /** Variables, templates and placeholders. */
 const TEMPLATE =
-  /^(?:\$|\{|-?\}|[A-Z]?<|&lt;|%(?:[A-Z_]+%|[A-Z]\b|\()|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\]|(?:pass|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$)|<REDACTED>|EXAMPLE/i;
+  /^(?:\$|\\f[\dBIR(]|\{|-?\}|[A-Z]?<|&lt;|%(?:[A-Z_]+%|[A-Z]\b|\()|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\]|(?:pass|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$)|<REDACTED>|EXAMPLE/i;
 
 /** True for a value that somebody has filled in. */
 export function isFilledIn(value: string): boolean {
@@ -235,6 +235,7 @@ export function isExpression(value: string): boolean {
   const isName = (part: string): boolean =>
     part.length < 6 ||
     isNameOfWords(part.replace(/\$\d$/, "")) ||
+    /^_*[a-z]+(?:_[a-z]+\d?){2,}$/.test(part) ||
     ((part.length < 20 || !/\d/.test(part)) && digitSwitches(part) < 3);
   if (called?.split(/[.:]+/).every(isName)) return true;
   if (!/^(?:[A-Za-z_$][\w$]*)?(?:[!?]?(?:\.\d)?\.[A-Za-z_$][\w$]*)+!?$/.test(value)) return false;
@@ -278,7 +279,7 @@ const SAYABLE =
 
 /** Words that are spelled with digits. */
 const WITH_DIGITS =
-  /(?<![A-Za-z\d])(?:(?:e2e|l10n|a11y|k8s|ec2|x509|[di]2[di]|l2cap|sha\d{1,3}|pkcs\d{1,2})(?=[-_.]|$)|i18n)|(?:[Aa]uth2|[Rr]fc\d{4}|Pkcs12|Sha(?:1|256|512))(?![a-z\d])/g;
+  /(?<![A-Za-z\d])(?:(?:e2e|l10n|a11y|k8s|ec2|x509|[di]2[di]|l2cap|sha\d{1,3}|pkcs\d{1,2})(?=[-_.]|$)|i18n)|(?:[Aa]uth2|[Rr]fc\d{4}|Pkcs12|Sha(?:1|256|512)|[Vv]\d(?:alpha|beta)\d)(?![a-z\d])/g;
 
 /** True for compound names as in code: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`. */
 export function isWords(name: string): boolean {
@@ -445,7 +446,7 @@ export function isToldApart(value: string): boolean {
 }
 
 const OF_A_RULE =
-  /^(?:must|should|can|may|the|an?|is|not?|optional|required|used|only|get|for|this|that|if|enter|leave|your|empty|in|to|from|string|see|siehe|voir|ver)\b|\b(?:of|at least|chars?|characters?|letters|digits|words?|zeichen|password|passphrase|hashed|expected)\b/i;
+  /^(?:must|should|can|may|the|an?|is|not?|optional|required|used|only|read|shown|get|for|this|that|if|enter|leave|your|empty|in|to|from|string|see|siehe|voir|ver)\b|\b(?:of|at least|chars?|characters?|letters|digits|words?|zeichen|password|passphrase|hashed|expected)\b/i;
 
 /** True for several words that neither describe what a passphrase must contain nor name a person. */
 export function isPhrase(value: string): boolean {
