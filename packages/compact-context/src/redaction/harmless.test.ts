@@ -184,6 +184,10 @@ describe("what looks like code, words or a reference, and is a secret", () => {
     ["Authorization: token @@", "3e9a77c0b1d24f5c8a60e83b1f6c2a"],
     ["CREATE SECRET mill (TYPE s3, KEY_ID 'ann', SECRET '@@')", "lanternQuay"],
     ["pass: @@", "k8Qz2mLw9Xr4Tv7B"],
+    ["jdbc:oracle:thin:ann/@@@db:1521:mill", "lanternQuay9"],
+    ["ssh-keygen -t rsa -N @@ -f mill", "lanternQuay9"],
+    ["snmp-server user ann mill v3 auth sha @@", "lanternQuay9"],
+    ["a1 LOGIN ann @@", "lanternQuay9"],
   ])("RED-2 takes the value out of %s: %s", (text, value) => {
     expect(redact(text.replace("@@", () => value))).toBe(text.replace("@@", "<REDACTED>"));
   });

@@ -60,10 +60,7 @@ interface Relation {
 function reads(source: string, isSecret: (value: string, name: string) => boolean): Relation["read"] {
   const pattern = new RegExp(source, "iuy");
   return (text, { name, valueAt }) => {
-    const value = (matchAt(pattern, text, valueAt) ?? "").replace(
-      /(?:\*\*|&(?:[lr]d)?quot?;|[.,;:)\]])+$/,
-      "",
-    );
+    const value = (matchAt(pattern, text, valueAt) ?? "").replace(END_OF_SENTENCE, "");
     return value !== "" && isSecret(value, name)
       ? { start: valueAt, end: valueAt + value.length }
       : undefined;
@@ -173,6 +170,8 @@ const REST_OF_LINE = /(?:(?!&[\w.-]{1,40}=)[^\s"'`]){1,512}(?=[ \t]{0,8}(?:\r?\n
 /** Several words to the end of the line. */
 const PHRASE =
   /[\p{L}\d][\p{L}\d'!?.-]{0,40}(?: [\p{L}\d][\p{L}\d'!?.-]{0,40}){1,7}(?=[ \t]{0,8}(?:\r?\n|$))/uy;
+const END_OF_SENTENCE = /(?:\*\*|&(?:[lr]d)?quot?;|[.,;:)\]])+$/;
+const END_OF_BARE = /(?:[)\]}:?;,]|(?<!\*)\*{1,2}|(?<!\.)\.){1,8}$/;
 const SETTING = /(?:^|\n)(?:export )?[\w.]*$/;
 /** `this.password=e,` in code that was made short: what stands before the name, and behind the sign. */
 const MADE_SHORT =
@@ -225,12 +224,8 @@ export function isCounted(text: string, { start, end }: Span): boolean {
   const value = text.slice(start, end);
   if (!/^\d{3,7}$/.test(value)) return false;
   const numberIn = (line = ""): number => Number(/[ :=](\d{3,7}),/.exec(line)?.[1]);
-  const above = numberIn(
-    text
-      .slice(Math.max(0, start - 120), start)
-      .split("\n")
-      .at(-2),
-  );
+  const linesAbove = text.slice(Math.max(0, start - 120), start).split("\n");
+  const above = numberIn(linesAbove.at(-2));
   const below = numberIn(text.slice(end, end + 120).split("\n")[1]);
   return above < Number(value) && Number(value) < below && below - above < 4;
 }
@@ -320,10 +315,7 @@ function bareSecret(text: string, named: Named, valueStart: number): Span | unde
   const found = isWhole ? rest : (matchAt(BARE, text, start) ?? "");
   // `https://x-access-token:…@host`
   const atHost = sign === ":" && /:\/\/[\w.%+-]{0,64}$/.test(lead) ? found.lastIndexOf("@") : -1;
-  const value = (atHost > 0 ? found.slice(0, atHost) : found).replace(
-    /(?:[)\]}:?;,]|(?<!\*)\*{1,2}|(?<!\.)\.){1,8}$/,
-    "",
-  );
+  const value = (atHost > 0 ? found.slice(0, atHost) : found).replace(END_OF_BARE, "");
   if (value === "") return undefined;
   const end = start + value.length;
   const context = contextOf(text, named, end);

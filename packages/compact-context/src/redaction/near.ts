@@ -105,7 +105,6 @@ function isNamed(value: string, before: string, behind: string): boolean {
   )
     return false;
   const clause = before.slice(Math.max(before.lastIndexOf(";"), before.lastIndexOf(". ")) + 1);
-  // `PASS: i386 AVX512`: the outcome of a test
   if (NO_SECRET.test(clause) || /^[^\w]*PASS: /.test(before)) return false;
   const label = LABEL.exec(before);
   if (label !== null && !/[\p{L}\d] $/u.test(before.slice(0, label.index)))

@@ -98,10 +98,8 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^[~^<>=]{1,2}\d+\.\d|^[@v]?\d+\.\d+\.\d+(?:[-+][a-z]{0,6}[\d.]*|\*)?$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
   // The name of an action or of a variable
   new RegExp(`^(?:[\\w.@-]{1,40}[/:])?${variable("[A-Z]+")}$`),
-  // Names of the standards, an alphabet
-  /^file:\/|^#\/\w|^@[A-Z]\w+\.\w+\(|^x5t#S256$|^x-oauth-basic$|ABCDEFGHIJKLMNOPQRSTUVWXYZ(?:abcdefghijklmnopqrstuvwxyz|234567)/,
-  // A class that is called like what it holds
-  /^_[A-Z][A-Za-z]*(?:Password|Key|Token|Secret)$/,
+  // Names of the standards, an alphabet, a class that is called like what it holds
+  /^_[A-Z][A-Za-z]*(?:Password|Key|Token|Secret)$|^file:\/|^#\/\w|^@[A-Z]\w+\.\w+\(|^x5t#S256$|^x-oauth-basic$|ABCDEFGHIJKLMNOPQRSTUVWXYZ(?:abcdefghijklmnopqrstuvwxyz|234567)/,
   // Rules of validation
   /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
   // A pattern of what a value must be, the format of a text
@@ -234,7 +232,7 @@ export function isExpression(value: string): boolean {
   )?.[1];
   const isName = (part: string): boolean =>
     part.length < 6 ||
-    isNameOfWords(part.replace(/\$\d$/, "")) ||
+    (isWords(part) && !/\d/.test(part.replace(WITH_DIGITS, "").replace(/\$\d$/, ""))) ||
     /^_*[a-z]+(?:_[a-z]+\d?){2,}$/.test(part) ||
     ((part.length < 20 || !/\d/.test(part)) && digitSwitches(part) < 3);
   if (called?.split(/[.:]+/).every(isName)) return true;
@@ -266,11 +264,6 @@ function isReference(value: string, { name, joint, ownLine, next }: ValueContext
   const isYaml = joint === ":" && ownLine && /^[A-Z]/.test(value);
   const isSetting = isYaml || (joint === "=" && (ownLine || /^[A-Z]+$/.test(name)));
   return isExpression(value) && !(isSetting && isPasswordName(name) && IN_SETTING.test(value));
-}
-
-/** True for words, not for a password of words and digits. */
-function isNameOfWords(name: string): boolean {
-  return isWords(name) && !/\d/.test(name.replace(WITH_DIGITS, ""));
 }
 
 /** Pronounceable syllables (at most three consonants in a row), or common technical abbreviations. */
@@ -316,9 +309,7 @@ function isChosenWord(value: string, context: ValueContext): boolean {
   if (context.joint === "= ") return isPasswordName(context.name) && context.ownLine && isMixed(value);
   if (!isPasswordName(context.name) || value.length < 6 || /^[A-Z][a-z]/.test(value)) return false;
   return context.joint === "flag"
-    ? !/^(?:option|argument|parameter|should|prompt|command|switch|description|package|flag|field|file$|respectively)/i.test(
-        value,
-      )
+    ? !/^(?:option|argument|parameter|should|prompt|command|descr|package|file$|respect)/i.test(value)
     : context.ownLine;
 }
 
@@ -446,13 +437,9 @@ export function isToldApart(value: string): boolean {
 }
 
 const OF_A_RULE =
-  /^(?:must|should|can|may|the|an?|is|not?|optional|required|used|only|read|shown|get|for|this|that|if|enter|leave|your|empty|in|to|from|string|see|siehe|voir|ver)\b|\b(?:of|at least|chars?|characters?|letters|digits|words?|zeichen|password|passphrase|hashed|expected)\b/i;
+  /^(?:must|should|can|may|the|an?|is|not?|optional|required|used|only|read|shown|get|for|this|that|if|enter|leave|your|empty|in|to|from|string|see|siehe|voir|ver)\b|\b(?:of|at least|chars?|characters?|letters|digits|words?|zeichen|password|passphrase|hashed|expected)\b| <[^<>@ ]+@[^<> ]+>$/i;
 
 /** True for several words that neither describe what a passphrase must contain nor name a person. */
 export function isPhrase(value: string): boolean {
-  return (
-    /^\S+ |^[a-z]+(?:-[a-z]+){3,}$/.test(value) &&
-    !OF_A_RULE.test(value) &&
-    !/ <[^<>@ ]+@[^<> ]+>$/.test(value)
-  );
+  return /^\S+ |^[a-z]+(?:-[a-z]+){3,}$/.test(value) && !OF_A_RULE.test(value);
 }
