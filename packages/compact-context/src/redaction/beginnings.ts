@@ -90,6 +90,76 @@ function standsAt(text: string, at: number, codes: readonly number[]): boolean {
   return true;
 }
 
+/** What is made of the parts of a regular expression. */
+export interface Grammar<Part> {
+  readonly empty: Part;
+  /** True if nothing can be added: the rest is only read over. */
+  readonly isFull: (part: Part) => boolean;
+  /** Of a character, an escape, a class or an assertion. */
+  readonly item: (source: string) => Part;
+  /** Of a lookahead or lookbehind, before it is read. */
+  readonly around: () => Part;
+  readonly joined: (before: Part, behind: Part) => Part;
+  readonly either: (one: Part, other: Part) => Part;
+  /** `most` is undefined if there is no limit. */
+  readonly repeated: (part: Part, least: number, most: number | undefined, isLazy: boolean) => Part;
+}
+
+const ITEM =
+  /\\(?:u\{[\da-fA-F]+\}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|c[A-Za-z]|[pP]\{[^}]*\}|k<|[\s\S])|\[(?:\\[\s\S]|[^\]\\])*\]|\((?:\?(?:<?[=!]|:|<[^>]*>))?|[\s\S]/y;
+const ITEM_OF_CODE_POINTS = new RegExp(ITEM, "uy");
+const REPETITION = /(?:[*+?]|\{(\d+)(?:(,)(\d+)?)?\})(\?)?/y;
+
+/** Reads a regular expression that V8 accepts. */
+export function readExpression<Part>(source: string, codePoints: boolean, grammar: Grammar<Part>): Part {
+  const { empty, isFull, item, around, joined, either, repeated } = grammar;
+  let at = 0;
+  let readOver = false;
+  const take = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at;
+    const taken = pattern.exec(source);
+    at += taken?.[0].length ?? 0;
+    return taken;
+  };
+  const readEither = (): Part => {
+    let all = readSequence();
+    while (source[at] === "|") {
+      at += 1;
+      all = either(all, readSequence());
+    }
+    at += 1;
+    return all;
+  };
+  const readSequence = (): Part => {
+    let all = empty;
+    const before = readOver;
+    while (at < source.length && source[at] !== "|" && source[at] !== ")") {
+      readOver ||= isFull(all);
+      const part = readRepeated();
+      if (!readOver) all = joined(all, part);
+    }
+    readOver = before;
+    return all;
+  };
+  const readItem = (): Part => {
+    const taken = take(codePoints ? ITEM_OF_CODE_POINTS : ITEM)?.[0] ?? "";
+    if (!taken.startsWith("(")) return readOver ? empty : item(taken);
+    const replaced = /[=!]$/.test(taken) ? around() : undefined;
+    const inner = readEither();
+    return replaced ?? inner;
+  };
+  const readRepeated = (): Part => {
+    const part = readItem();
+    const sign = take(REPETITION);
+    if (sign === null || readOver) return part;
+    const [whole, least = whole[0] === "+" ? "1" : "0", comma, most, lazy] = sign;
+    const counted = comma === undefined ? least : most;
+    const limit = whole.startsWith("{") ? counted : whole[0] === "?" ? "1" : undefined;
+    return repeated(part, Number(least), limit === undefined ? undefined : Number(limit), lazy === "?");
+  };
+  return readEither();
+}
+
 /** What the matches of a part of a pattern begin with: whole matches, and beginnings of longer ones. */
 interface Prefixes {
   readonly whole: readonly string[];
@@ -100,54 +170,12 @@ const LONGEST = 5;
 const MOST = 64;
 const EMPTY: Prefixes = { whole: [""], cut: [] };
 const ANYTHING: Prefixes = { whole: [], cut: [""] };
-const ITEM = /\\(?:x[\da-f]{2}|u[\da-f]{4}|.)|\[(?:\\.|[^\]\\])*\]|\((?:\?(?:[:=!]|<[=!]))?|./isy;
-const QUANTIFIER = /(?:([?*+])|\{(\d+)(?:(\})|,\d*\}))\??/y;
-
 /**
  * Words one of which starts every match of a pattern that ignores case; behind `EDGE` where a `\b` stands before.
  * Undefined if a match can start with anything.
  */
 export function beginningsOf(source: string): readonly string[] | undefined {
-  let at = 0;
-  const take = (pattern: RegExp): RegExpExecArray | null => {
-    pattern.lastIndex = at;
-    const taken = pattern.exec(source);
-    at += taken?.[0].length ?? 0;
-    return taken;
-  };
-  const readEither = (): Prefixes => {
-    let all = readSequence();
-    while (source[at] === "|") {
-      at += 1;
-      all = either(all, readSequence());
-    }
-    at += 1;
-    return all;
-  };
-  const readSequence = (): Prefixes => {
-    let before = EMPTY;
-    while (at < source.length && source[at] !== "|" && source[at] !== ")") {
-      // Nothing can be added: the rest is only read over.
-      if (before.whole.length === 0) skipItem();
-      else before = joined(before, repeated(readItem(), take(QUANTIFIER)));
-    }
-    return before;
-  };
-  const skipItem = (): void => {
-    let depth = 0;
-    do {
-      const item = take(ITEM)?.[0] ?? "";
-      if (item.startsWith("(")) depth += 1;
-      if (item === ")") depth -= 1;
-    } while (depth > 0);
-  };
-  const readItem = (): Prefixes => {
-    const item = take(ITEM)?.[0] ?? "";
-    if (item === "(" || item === "(?:") return readEither();
-    if (item.startsWith("(")) readEither();
-    return item.startsWith("(") ? EMPTY : prefixesOf(item);
-  };
-  const { whole, cut } = readEither();
+  const { whole, cut } = readExpression(source, false, PREFIXES);
   const words = [...new Set([...whole, ...cut])];
   return words.some((word) => word === "" || word === EDGE)
     ? undefined
@@ -174,14 +202,11 @@ function joined(before: Prefixes, behind: Prefixes): Prefixes {
   return { whole: [...whole], cut: [...cut] };
 }
 
-function repeated(item: Prefixes, quantifier: RegExpExecArray | null): Prefixes {
-  if (quantifier === null) return item;
-  const [, sign, least, isExact] = quantifier;
-  const fewest = sign === "+" ? 1 : Number(least ?? 0);
+function repeated(item: Prefixes, least: number, most: number | undefined): Prefixes {
   let all = EMPTY;
-  for (let times = 0; times < Math.min(fewest, LONGEST); times += 1) all = joined(all, item);
-  if (isExact !== undefined) return all;
-  return fewest > 0 ? unfinished(all) : either(EMPTY, sign === "?" ? item : unfinished(item));
+  for (let times = 0; times < Math.min(least, LONGEST); times += 1) all = joined(all, item);
+  if (most === least) return all;
+  return least > 0 ? unfinished(all) : either(EMPTY, most === 1 ? item : unfinished(item));
 }
 
 const unfinished = ({ whole, cut }: Prefixes): Prefixes => ({ whole: [], cut: [...whole, ...cut] });
@@ -210,3 +235,13 @@ function ofClass(inner: string): Prefixes {
   const isList = items[0] !== "^" && !items.slice(1, -1).includes("-") && items.length <= MOST_OF_CLASS;
   return isList && !characters.includes(undefined) ? { whole: characters as string[], cut: [] } : ANYTHING;
 }
+
+const PREFIXES: Grammar<Prefixes> = {
+  empty: EMPTY,
+  isFull: ({ whole }) => whole.length === 0,
+  item: prefixesOf,
+  around: () => EMPTY,
+  joined,
+  either,
+  repeated,
+};

@@ -1,4 +1,5 @@
 import { CompactError, kindOf, requireList } from "../errors.ts";
+import { readExpression } from "./beginnings.ts";
 import { type Finding, REDACTED, type Span } from "./finding.ts";
 
 /** Text is searched in pieces of this many characters; a longer match becomes two findings. */
@@ -213,11 +214,6 @@ function beginningsOf(program: readonly Step[]): Uint8Array | undefined {
 
 const stepOf = ({ test, next, holds }: Partial<Step>): Step => ({ test, next, holds });
 
-const ASSERTION = /\^|\$|\\b|\\B/y;
-const CLASS = /\[(?:\\[\s\S]|[^\]\\])*\]/y;
-const ESCAPE = /\\(?:u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|c[A-Za-z]|[pP]\{[^}]*\}|[\s\S])/y;
-const REPETITION = /(?:[*+?]|\{(\d+)(?:(,)(\d+)?)?\})(\?)?/y;
-const GROUP = /\((?:\?:|\?<(?![=!])[^>]*>)?/y;
 const LONGEST_PROGRAM = 1000;
 /** Thrown for `(a+)*` and similar: an unbounded repetition of a group that contains one. */
 const NESTED = new RangeError("it repeats a repetition");
@@ -233,72 +229,40 @@ interface Part {
  * (lookahead, lookbehind and backreferences) and for counted repetitions that expand beyond 1,000 steps.
  */
 function compile(source: string, flags: string, codePoints: boolean): readonly Step[] {
-  let at = 0;
-  const take = (pattern: RegExp): RegExpExecArray | null => {
-    pattern.lastIndex = at;
-    const match = pattern.exec(source);
-    at += match?.[0].length ?? 0;
-    return match;
-  };
-  const readEither = (): Part => {
-    const first = readSequence();
-    if (source[at] !== "|") return first;
-    at += 1;
-    const second = readEither();
-    return {
-      steps: [
-        stepOf({ next: [first.steps.length + 2, 1] }),
-        ...first.steps,
-        stepOf({ next: [second.steps.length + 1] }),
-        ...second.steps,
-      ],
-      unbounded: first.unbounded || second.unbounded,
-    };
-  };
-  const readSequence = (): Part => {
-    const steps: Step[] = [];
-    let unbounded = false;
-    while (at < source.length && source[at] !== "|" && source[at] !== ")") {
-      const part = readRepeated();
-      steps.push(...part.steps);
-      unbounded ||= part.unbounded;
-      checkLength(steps.length);
-    }
-    return { steps, unbounded };
-  };
-  const readRepeated = (): Part => {
-    const part = readItem();
-    const sign = take(REPETITION);
-    if (sign === null) return part;
-    const [whole, least = whole[0] === "+" ? "1" : "0", comma, most, lazy] = sign;
-    const isCount = whole.startsWith("{");
-    const limit = isCount ? (comma === undefined ? least : most) : whole[0] === "?" ? "1" : undefined;
-    return repeated(part, Number(least), limit === undefined ? undefined : Number(limit), lazy === "?");
-  };
-  const readItem = (): Part => {
-    const assertion = take(ASSERTION)?.[0];
-    if (assertion !== undefined) {
-      return { steps: [stepOf({ next: [1], holds: assertionOf(assertion, flags) })], unbounded: false };
-    }
-    if (source[at] === "(") return readGroup();
-    const atom = (take(CLASS) ?? take(ESCAPE))?.[0] ?? takeCharacter();
-    if (/^\\(?:[1-9]|k<)/.test(atom) || (atom === "\\k" && source[at] === "<"))
-      throw new RangeError("it refers to a group (\\1)");
-    return { steps: [stepOf({ test: testOf(atom, flags) })], unbounded: false };
-  };
-  const takeCharacter = (): string => {
-    const character = codePoints ? String.fromCodePoint(source.codePointAt(at) ?? 0) : source.charAt(at);
-    at += character.length;
-    return character;
-  };
-  const readGroup = (): Part => {
-    if (take(GROUP)?.[0] === "(" && source[at] === "?")
+  return readExpression<Part>(source, codePoints, {
+    empty: { steps: [], unbounded: false },
+    isFull: () => false,
+    item: (atom) => ({ steps: [stepFor(atom, flags)], unbounded: false }),
+    around: () => {
       throw new RangeError("it looks ahead or behind: (?= (?! (?<= (?<!");
-    const inner = readEither();
-    at += 1;
-    return inner;
-  };
-  return readEither().steps;
+    },
+    joined: (before, behind) => {
+      checkLength(before.steps.length + behind.steps.length);
+      return partOf([before, behind], [...before.steps, ...behind.steps]);
+    },
+    either: (one, other) =>
+      partOf(
+        [one, other],
+        [
+          stepOf({ next: [one.steps.length + 2, 1] }),
+          ...one.steps,
+          stepOf({ next: [other.steps.length + 1] }),
+          ...other.steps,
+        ],
+      ),
+    repeated,
+  }).steps;
+}
+
+const partOf = (parts: readonly Part[], steps: readonly Step[]): Part => ({
+  steps,
+  unbounded: parts.some(({ unbounded }) => unbounded),
+});
+
+function stepFor(atom: string, flags: string): Step {
+  if (/^(?:\^|\$|\\b)$/i.test(atom)) return stepOf({ next: [1], holds: assertionOf(atom, flags) });
+  if (/^\\(?:[1-9]|k<)/.test(atom)) throw new RangeError("it refers to a group (\\1)");
+  return stepOf({ test: testOf(atom, flags) });
 }
 
 function checkLength(steps: number): void {

@@ -94,9 +94,11 @@ function expectedBehind(line: string): Expected | undefined {
   return /[?？]/.test(sign) ? ASKED : LABELLED;
 }
 
-/** False for a path, a line of `/etc/passwd` or a setting. */
+/** A path, an option, a line of `/etc/passwd`, a setting or code. */
+const NO_ANSWER = /^(?:[./~@]|\\?-)|:.*:|^[A-Z\d_]+=|[,;{(]$/;
+
 function isAnswer(value: string): boolean {
-  return !/^[./~@]|:.*:|^[A-Z\d_]+=/.test(value) && (isGiven(value, "password") || isToldApart(value));
+  return !NO_ANSWER.test(value) && (isGiven(value, "password") || isToldApart(value));
 }
 
 const NAMED_CELL = new RegExp(

@@ -27,7 +27,7 @@ const YAML = raw`(?:!!?(?!(?:Ref|Sub|GetAtt|ImportValue|vault)\b)\w{1,12}[ \t]{1
 /** Assignment operators between name and value, with the punctuation that can surround them. */
 export const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?(?: \(\w[\w ,-]{0,24}\))?\*{0,2}${COLOUR}([ \t]{0,40}|\r?\n(?==> ))(=>|:=|:-|\?{1,2}=|\|\|=|={1,3}|<-|:(?![:/?]))\*{0,2}${COLOUR}([ \t]{0,40})(?:&quot;)?${YAML}`;
 /** A type between name and value, as in `token: string = "…"`, `var token string = "…"`. */
-export const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?\w{3,20})`;
+export const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?(?!Type=)\w{3,20})`;
 export const GIVES =
   "[:：→]|\\?(?= )|->|=>|—|–|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|auf(?= \\S+ (?:ge|um))|ist|war|lautet|jetzt|теперь|est|c['’]est|es|era|é|è|är|er|naar|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|成|は|が|を|는|은|를|을|改[成为]了?";
 export const OPENED: string = raw`["'\x60*«»“„「『]{0,3}[ \t]?`;
@@ -60,7 +60,7 @@ interface Relation {
 function reads(source: string, isSecret: (value: string, name: string) => boolean): Relation["read"] {
   const pattern = new RegExp(source, "iuy");
   return (text, { name, valueAt }) => {
-    const value = (matchAt(pattern, text, valueAt) ?? "").replace(/(?:\*\*|[.,;:)\]])+$/, "");
+    const value = (matchAt(pattern, text, valueAt) ?? "").replace(END_OF_SENTENCE, "");
     return value !== "" && isSecret(value, name)
       ? { start: valueAt, end: valueAt + value.length }
       : undefined;
@@ -74,19 +74,11 @@ const RELATIONS: readonly Relation[] = [
     read: reads(raw`(?:[\w.~!*'()+-]|%(?!2[26C]|3B|7D|0A)[0-9A-F]{2}){3,1024}`, isFilledIn),
   },
   // password = x, also with a number after the name
-  { between: new RegExp(raw`(?:[_\x20-]?\d{1,2})?${SIGN}`, "y"), read: assigned },
+  { between: new RegExp(raw`(?:[_\x20-]?(?:\d{1,2}|[Cc]onfirm(?:ation)?))?${SIGN}`, "y"), read: assigned },
   // --password x
   {
     between: /["']?,?[ \t]{1,8}(?=[^\s=:-])(?![a-z_]{1,24}=["'\w])/iy,
     before: /(?<![\w-])--?(?:[a-z][a-z0-9_-]{0,40})?$/i,
-    read: assigned,
-  },
-  // String password = "x", password || "x", password { get; } = "x"
-  {
-    between: new RegExp(
-      raw`(?:(?:\[\d{0,4}\])?[?!]?${TYPE}?\s{0,24}(?:[.+]|\|\||\?\?|:)?=\s{0,24}(?:(?:Some|new \w{1,40})\()?|\s{1,24}(?:\|\||\?\?)\s{1,24}|(?:\s{1,8}by\s{1,8}lazy)?\s{0,4}\{(?:\s{0,4}get;(?:\s{0,4}\w{3,16};){0,2}\s{0,4}\}\s{0,4}=)?\s{0,24})(?=[fbruNL@$]?\\{0,3}["'\x60])`,
-      "iy",
-    ),
     read: assigned,
   },
   // <password>x</password>, <td>Password</td><td>x</td>, <item name="password">x</item>
@@ -99,6 +91,14 @@ const RELATIONS: readonly Relation[] = [
     read: reads(raw`[^<>\s\]]{3,4096}(?=\s{0,40}(?:\]\]>)?\s{0,40}</)`, (value) =>
       isFilledIn(value.replace(/^\{(?=.{20})/, "")),
     ),
+  },
+  // String password = "x", password || "x", password { get; } = "x"
+  {
+    between: new RegExp(
+      raw`(?:(?:\[\d{0,4}\])?[?!]?${TYPE}?\s{0,24}(?:[.+]|\|\||\?\?|:)?=\s{0,24}(?:(?:Some|new \w{1,40}|\[\]byte)\()?|\s{1,24}(?:\|\||\?\?)\s{1,24}|(?:\s{1,8}by\s{1,8}lazy|\))?\s{0,4}\{(?:\s{0,4}get;(?:\s{0,4}\w{3,16};){0,2}\s{0,4}\}\s{0,4}=)?\s{0,24})(?=[fbruNL@$]?\\{0,3}["'\x60])`,
+      "iy",
+    ),
+    read: assigned,
   },
   // name: password, value: x
   {
@@ -134,7 +134,7 @@ const RELATIONS: readonly Relation[] = [
   // The next quoted text: after a call, a default value or a pair's comma
   {
     between:
-      /(?![_-]?(?:credential|hash|sha\d|md5|digest|name|id|count|type|length|limit|ur[li]|path|file|policy|hint|label|error|ttl)(?![a-z]))(?:[\w.-]{0,40}\\{0,3}["'\x60\]]{1,3})?(?!(?:[^"'\x60\n]{0,60})(?:\w(?<!default|value|fallback)(?:[ \t]?=|:)|such as|like)[ \t]?["'\x60]|[^"'\x60\n]{0,60}<REDACTED>)(?=([^"'\x60\n;{}\\]{0,60}))\1(?=\\{0,7}["'\x60])/iy,
+      /(?=[^"'\x60\n]{0,115}["'\x60])(?![_-]?(?:credential|hash|sha\d|md5|digest|name|id|count|type|length|limit|ur[li]|path|file|policy|hint|label|error|ttl)(?![a-z]))(?:[\w.-]{0,40}\\{0,3}["'\x60\]]{1,3})?(?!(?:[^"'\x60\n]{0,60})(?:\w(?<!default|value|fallback)(?:[ \t]?=|:)|such as|like)[ \t]?["'\x60]|[^"'\x60\n]{0,60}<REDACTED>)(?=([^"'\x60\n;{}\\]{0,60}))\1(?=\\{0,7}["'\x60])/iy,
     read: given,
   },
   // The password for the server is x: up to twelve words, then a verb or operator
@@ -161,7 +161,8 @@ const RELATIONS: readonly Relation[] = [
 ];
 
 const OPENING = /[fbruNL@$]?(\\{0,7}["'`])/y;
-const SCHEME = /(?:bearer|basic|token|digest|[\w-]{0,20}key|ssws|negotiate|ntlm)[ \t]{1,8}|base64:/iy;
+const SCHEME =
+  /(?:bearer|basic|token(?=[ \t]{1,8}\S*\d)|digest|[\w-]{0,20}key|ssws|negotiate|ntlm)[ \t]{1,8}|base64:/iy;
 /** `&` can be part of a value, but not if it separates form fields. */
 const BARE = /(?:[^\s"'`,;<>&|\\]|\\[=:!#]|(?<=\S)&(?=\w)(?![\w.-]{1,40}=)){1,512}/y;
 /** A settings line contains only a name and its value, which can contain any character. */
@@ -169,6 +170,8 @@ const REST_OF_LINE = /(?:(?!&[\w.-]{1,40}=)[^\s"'`]){1,512}(?=[ \t]{0,8}(?:\r?\n
 /** Several words to the end of the line. */
 const PHRASE =
   /[\p{L}\d][\p{L}\d'!?.-]{0,40}(?: [\p{L}\d][\p{L}\d'!?.-]{0,40}){1,7}(?=[ \t]{0,8}(?:\r?\n|$))/uy;
+const END_OF_SENTENCE = /(?:\*\*|&(?:[lr]d)?quot?;|[.,;:)\]])+$/;
+const END_OF_BARE = /(?:[)\]}:?;,]|(?<!\*)\*{1,2}|(?<!\.)\.){1,8}$/;
 const SETTING = /(?:^|\n)(?:export )?[\w.]*$/;
 /** `this.password=e,` in code that was made short: what stands before the name, and behind the sign. */
 const MADE_SHORT =
@@ -217,16 +220,12 @@ function isUsersName(text: string, { start, end }: Span): boolean {
 }
 
 /** True for a number of an enumeration or a vocabulary: between the one above and the one below, which are close. */
-function isCounted(text: string, { start, end }: Span): boolean {
+export function isCounted(text: string, { start, end }: Span): boolean {
   const value = text.slice(start, end);
   if (!/^\d{3,7}$/.test(value)) return false;
   const numberIn = (line = ""): number => Number(/[ :=](\d{3,7}),/.exec(line)?.[1]);
-  const above = numberIn(
-    text
-      .slice(Math.max(0, start - 120), start)
-      .split("\n")
-      .at(-2),
-  );
+  const linesAbove = text.slice(Math.max(0, start - 120), start).split("\n");
+  const above = numberIn(linesAbove.at(-2));
   const below = numberIn(text.slice(end, end + 120).split("\n")[1]);
   return above < Number(value) && Number(value) < below && below - above < 4;
 }
@@ -316,7 +315,7 @@ function bareSecret(text: string, named: Named, valueStart: number): Span | unde
   const found = isWhole ? rest : (matchAt(BARE, text, start) ?? "");
   // `https://x-access-token:…@host`
   const atHost = sign === ":" && /:\/\/[\w.%+-]{0,64}$/.test(lead) ? found.lastIndexOf("@") : -1;
-  const value = (atHost > 0 ? found.slice(0, atHost) : found).replace(/(?:[)\]}:*?;,]|(?<!\.)\.){1,8}$/, "");
+  const value = (atHost > 0 ? found.slice(0, atHost) : found).replace(END_OF_BARE, "");
   if (value === "") return undefined;
   const end = start + value.length;
   const context = contextOf(text, named, end);
@@ -361,7 +360,8 @@ function closingQuote(text: string, start: number, quote: string): number | unde
   return undefined;
 }
 
-export function matchAt(pattern: RegExp, text: string, index: number): string | undefined {
+/** What a sticky pattern matches at a place, or one of its groups. */
+export function matchAt(pattern: RegExp, text: string, index: number, group = 0): string | undefined {
   pattern.lastIndex = index;
-  return pattern.exec(text)?.[0];
+  return pattern.exec(text)?.[group];
 }

@@ -23,7 +23,7 @@ export const SECRET_NAME: string = [
 
 /** Words for a password in some twenty languages. */
 export const PASSWORD_WORDS: string = [
-  "pass(?:word|wd|phrase|code|wort)s?|pwd?|kennwort|mots? de passe|mdp|contraseñas?|clave|senha|parola(?: d['’]ordine)?|code (?:du |de la )?wi-?fi|(?:wi-?fi|wlan)[ -](?:code|key|schlüssel)",
+  "pass(?:word|wd|phrase|code|wort)s?|pwd?|kennwort|mots? de passe|mdp|contraseñas?|clave|senha|palavra-passe|parola(?: d['’]ordine)?|code (?:du |de la )?wi-?fi|(?:wi-?fi|wlan)[ -](?:code|key|schlüssel)",
   "wachtwoord|has[łl]o|парол[а-я]{0,2}|lösenord(?:et)?|adgangskode|passord(?:et)?|salasana(?: on)?|heslo|jelszó|şifre[a-zı]{0,3}",
   "密码|密碼|口令|パスワード|비밀번호|암호|كلمة (?:المرور|السر)|סיסמה|पासवर्ड|mật khẩu|kata sandi",
 ].join("|");

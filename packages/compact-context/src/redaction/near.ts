@@ -11,7 +11,7 @@ const MOST = 512;
 /** Runs of characters that can form a value. */
 const findRuns = createRunFinder(/[\w./+~!#$%^*?@-]/, LEAST);
 /** The rest of an escape, as of `é` in JSON, is no part of the value behind it. */
-const ESCAPE = /(?<=\\)(?:u[\da-f]{4}|u00[C-F][\dA-F]|x[c-fC-F][\da-fA-F])/y;
+const ESCAPE = /(?<=\\)(?:u[\da-f]{4}|u00[C-F][\dA-F]|x[c-fC-F][\da-fA-F]|f[\dA-Z])/y;
 const PADDING = /={1,2}(?![\w=])/y;
 /** A prefix that is part of the value: `4711|s9KqZ7wTr2LmX4vB8nHd`. */
 const LEAD = /(?:\b\d{1,9}\||base64:)$/;
@@ -23,7 +23,7 @@ const ACCOUNT =
   /(?<![\p{L}\d-])(?:admin|root|creds?|credentials|logins?|log in|sign in|user(?:name)?|usuario|benutzer|zugang|zugangsdaten|identifiants?|логин|unlock|get in)(?![\p{L}\d-])/iu;
 /** Words near a value that mark it as harmless or as an example. */
 const NO_SECRET =
-  /\barn:|(?:badge[.]svg[?]|\bcodecov\/c\/)\S*$|public|restor|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|(?<!secret[ -])\b(?:app)?id\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|(?<!secret)[ _-]id\b|user(?:_?name)?["']?[=:] ?["']?$|example|e\.g\.|such as|like /i;
+  /\barn:|\bh1:$|(?:badge[.]svg[?]|\bcodecov\/c\/)\S*$|public|restor|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|(?<!secret[ -])\b(?:app)?id\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|(?<!secret)[ _-]id\b|user(?:_?name)?["']?[=:] ?["']?$|example|e\.g\.|such as|like /i;
 /** What leads from a value to the words that say what it is. */
 const TOLD_BEHIND = /^["'\x60)]{0,3}[;,]?\s{0,4}(?:[(#]|(?:for)?key:|\/\/|--|as\b|is\b|ist\b|for\w|where\b)/i;
 /** A hinting name, followed by an operator, a type and an operator, a C++ brace, or the end of a tag. */
@@ -33,14 +33,14 @@ const HINTED = new RegExp(
 );
 /** A flag, the name of a setting, or the name field of a name-value pair. */
 const SET =
-  /(?:(?<![\w-])--?|(?:^|\n)[ \t]*(?:[$>] )?(?:[\w-]{1,20} ){0,2}|(?:name|key|id|variable)["']?[ \t]{0,4}[=:][ \t]{0,4}["']?)([a-z][\w.-]{0,60})["']?(?:[ \t]{1,40}|[ \t]{0,4},?\s{0,24}["']?\w{0,12}(?:value|content)["']?[ \t]{0,4}[=:][ \t]{0,4})["']?$/i;
+  /(?<=(?:(?<![\w-])--?|(?:^|\n)[ \t]*(?:[$>] )?(?:[\w-]{1,20} ){0,2}|(?:name|key|id|variable)["']?[ \t]{0,4}[=:][ \t]{0,4}["']?)([a-z][\w.-]{0,60})["']?(?:[ \t]{1,40}|[ \t]{0,4},?\s{0,24}["']?\w{0,12}(?:value|content)["']?[ \t]{0,4}[=:][ \t]{0,4})["']?)/iy;
 /** A list of secrets by name: `secrets:`, and below it `session: …`. */
 const PARENT =
   /(?:secrets|credentials|passwords)["']?:[ \t]*\{?\r?\n(?:[ \t]+[^\n]*\n)*[ \t]+["']?(?!\w*(?:id|user|name|host)\b)[\w.-]+["']?:[ \t]*["']?$/i;
 /** The left side of an assignment. */
 const LABEL =
   /(?!(?:set)?(?:value|content|default)\b)(?<![\p{L}\w.@$-])([\p{L}\w.@$-]{1,80})["'\x60)\]]{0,3}[ \t]{0,4}(?::=|=>|[=:])[ \t]{0,4}["'\x60*(\\]{0,4}$/u;
-const IDENTIFIER = /[\w./-]{0,60}$/;
+const IDENTIFIER = /(?<=([\w./-]{0,60}))/y;
 
 /** Generated values next to hinting names, and password-like values next to words for secrets. */
 export function* findNear(text: string): Generator<Finding> {
@@ -73,7 +73,7 @@ function isPassing(value: string): boolean {
 
 function isSecret(value: string, before: string, behind: string): boolean {
   // Followed by a call, an index or a port: a name or a host, not a value.
-  if (/^(?:[([{:]| \()/.test(behind)) return false;
+  if (/^(?:[([{:]|[ \t]+\()/.test(behind)) return false;
   // `Key: v2-gradle-1vmd…`: the key of a cache begins with words.
   if (/(?:^|\n)[ \t]*key\W{1,8}$/i.test(before) && /^(?:v\d+-)?[a-z]{3,}-/.test(value)) return false;
   if (looksGenerated(value) && isHinted(value, before)) return true;
@@ -83,7 +83,7 @@ function isSecret(value: string, before: string, behind: string): boolean {
 /** True if an operator or flag assigns the value to a hinting name. */
 function isHinted(value: string, before: string): boolean {
   if (PARENT.test(before)) return true;
-  const set = SET.exec(before)?.[1];
+  const set = matchAt(SET, before, before.length, 1);
   if (set !== undefined && isHintedAt(value, set))
     return !NO_SECRET.test(before.slice(before.lastIndexOf("\n") + 1));
   const hinted = HINTED.exec(before);
@@ -91,7 +91,7 @@ function isHinted(value: string, before: string): boolean {
   const lead = before.slice(0, hinted.index);
   if (/\b(?:cache(?: \w+){0,3}|gpg|pgp|build|lock|object|row|public|partition|crash\w+)[ \t]$/i.test(lead))
     return false;
-  const name = (IDENTIFIER.exec(lead)?.[0] ?? "") + hinted[0];
+  const name = (matchAt(IDENTIFIER, lead, lead.length, 1) ?? "") + hinted[0];
   return isHintedAt(value, name.replace(/["'\x60\]* \t=:：>?{\\]+$/, ""));
 }
 
@@ -105,7 +105,7 @@ function isNamed(value: string, before: string, behind: string): boolean {
   )
     return false;
   const clause = before.slice(Math.max(before.lastIndexOf(";"), before.lastIndexOf(". ")) + 1);
-  if (NO_SECRET.test(clause)) return false;
+  if (NO_SECRET.test(clause) || /^[^\w]*PASS: /.test(before)) return false;
   const label = LABEL.exec(before);
   if (label !== null && !/[\p{L}\d] $/u.test(before.slice(0, label.index)))
     return SAYS_SECRET.test(label[1] ?? "");

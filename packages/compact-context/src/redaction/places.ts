@@ -1,6 +1,6 @@
 import { beginningsOf, createScan } from "./beginnings.ts";
 import type { Finder, Finding } from "./finding.ts";
-import { GIVES, OPENED, SPOKEN } from "./named.ts";
+import { GIVES, isCounted, OPENED, SPOKEN } from "./named.ts";
 import {
   isCode,
   isFilledIn,
@@ -63,7 +63,7 @@ const JUDGES: Readonly<Record<string, Judge>> = {
   isSeed: (value) => value === value.toUpperCase() && !/(.)\1{3}/.test(value),
   isHook: (value) => !/(.)\1{5}|your|example|[${]/i.test(value),
   // A password equal to the user name is a public default.
-  isNoUser: (value, before) => isFilledIn(value) && !before.endsWith(`/${value}:`),
+  isNoUser: (value, before) => value.length > 2 && isFilledIn(value) && !before.endsWith(`/${value}:`),
   isKeyword: (value) => isGivenWord(value, "") || /^\d{6,}$/.test(value),
   hasDigit: (value) => /\d/.test(value),
   // In a template, braces enclose a variable.
@@ -123,7 +123,7 @@ cookies?\b[^\n]{0,80}?(?:sess(?:ion)?(?:[_-]?id)?|sid)["']?(?:, ?["']?value["']?
 \bDigest [^\n]{0,400}?\bresponse="~>[\da-f]{32,64}
 == command-line isTyped
 ${command("mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump", "-p")}~>${WORD}
-${command(raw`sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\.exe)?|altool|notarytool|useradd|usermod|ipmitool|security (?!find)\S{1,40}|mosquitto_\w{3}|yubico-piv-tool|rdesktop|nxc|netexec|crackmapexec|certutil`, "-p(?!ass)[ =]?")}~>${WORD}
+${command(raw`sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\.exe)?|snowsql|altool|notarytool|useradd|usermod|ipmitool|security (?!find)\S{1,40}|mosquitto_\w{3}|yubico-piv-tool|rdesktop|nxc|netexec|crackmapexec|certutil`, "-p(?!ass)[ =]?")}~>${WORD}
 ${command("redis-cli", "-a[ =]{1,2}")}~>${WORD}
 ${command(raw`snmp\w{3,8}`, "-[acx] (?!sha|md5|aes|des|public|private)")}~>${WORD}
 ${command("doctl|influx", "-t ")}~>${WORD}
@@ -142,8 +142,7 @@ ${command("htpasswd", raw`-(?:\w{0,6}b\w{0,6}(?: -\w{1,6}){0,3} \S{1,128}|(?=\w{
 == command-line isFilledIn
 ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOTE}[^\s:'"]{1,128}:~>(?!\/\/)[^\s'"<>]{1,256}~>~>:
 \b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?(?:[\w.-]{1,32}:(?=[^|\n]{3,256}\|[^|\n]{0,40}chpasswd))?~>(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}~>(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup|kinit))~>|
-\b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)~>[^\s'"]{3,128}?~>(?=@[\w/.:-]{1,80}|['"\s]|$)
-\b(?:send|sendline)[ \t(]{1,3}["']~>[^"'\s\\]{4,128}~>(?=\\[rn])
+(?<![.\/])\b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)~>[^\s'"]{3,128}?~>(?=@[\w/.:-]{1,80}|['"\s]|$)
 == call isFilledIn
 // Networks and databases that take a password as their last argument
 \b(?:WiFi\.begin\([^,\n]{1,64}|DBI->connect\([^,\n]{1,128},[^,\n]{1,64}),[ \t]{0,4}["']~>[^"'\s]{4,128}~>(?=["'])
@@ -152,7 +151,7 @@ ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOT
 \b(?:jwt[.](?:sign|verify|encode|decode)|createHmac|createCipheriv)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]|\b(?:AES[.]new|hmac[.]new|SecretKeySpec|Fernet|SecretBox|ChaCha20\w{0,10})\(\s{0,8}(?:key=)?(?:bytes[.]fromhex\()?b?["']~>[^"'\x60\s]{6,256}~>(?=["'\x60])
 (?:auth|login|connect\w{0,8}|credentials?|ftp|smtp|imap|btoa)\([^()\n]{0,80}?["'][\w.@-]{0,40}(?:["'],[ \t]{0,4}(?:Some\()?["']|(?<!jdbc):(?!\/\/))~>(?=[^"'\s]{0,256}[^a-z"'\s./-])[^"'\s]{6,256}~>(?=["'])
 // Clients and credentials: the password is behind the host, the port or the user
-\b(?:HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|(?:SFTP|SCP|FTP|SSH|SMTP|Search|Minio[.])Client(?:[.]create)?|algoliasearch|radius_add_server|(?:auth|login)(?<=[.:]\w{4,5})(?!\w))[ \t]{0,2}\(\s{0,16}(?:${ARGUMENT},\s{0,16}){1,3}b?["']~>(?=[^"'\s]{0,256}[\dA-F!#$%^&*+=?~])[^"'\s]{6,256}~>(?=["'])
+\b(?:HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|auth[ \t]{0,2}=|http_basic_?auth|(?:Set)?basic_?auth|(?:SFTP|SCP|FTP|SSH|SMTP|Search|Minio[.])Client(?:[.]create)?|algoliasearch|radius_add_server|(?:auth|login)(?<=[.:]\w{4,5})(?!\w))[ \t]{0,2}\(\s{0,16}(?:${ARGUMENT},\s{0,16}){1,3}b?["']~>(?=[^"'\s]{0,256}[\dA-F!#$%^&*+=?~])[^"'\s]{6,256}~>(?=["'])
 == call isMixed
 \bAC[\da-f]{32}(?:["'],\s{0,16}["']|:)~>[\da-f]{32}~>(?!\w)
 \b(?:ConvertTo-SecureString|ToSecure\w{0,10}) ?\(?["']~>[^"'\s]{6,256}~>(?=["'])
@@ -161,14 +160,12 @@ ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOT
 // Blockchain accounts, by their private keys
 \b(?:accounts|private_?keys?)["']?\s{0,4}[:=]\s{0,4}\[\s{0,24}(?:["'](?:0x)?<REDACTED>["'],\s{0,24}){0,8}["']~>(?:0x)?[0-9a-f]{64}~>(?=["'])
 // Passwords that Google and Yahoo draw for one program: four groups of four letters.
-pass(?:word|wd)?["']?[ \t]{0,3}[:=][ \t]{0,3}["']~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?=["'])
 [.]login\(["'][^"'\n]{1,64}["'], ?["']~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?=["'])~>.login(
-app[ _-]?pass(?:word|wd)?[ \t]{0,3}[:=][ \t]{0,3}~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?![\w ])
 (?:\b|_)pin(?:_?code)?["'\]]{0,2}[ \t]{0,4}[:=]{1,2}[ \t]{0,4}["']~>\d{4,8}~>(?=["'])
 == sql isQuotedOrMixed
 \bIDENTIFIED (?:WITH \w{1,40} )?BY ["']?~>[^'"\s;]{3,128}
 == sql isFilledIn
-\b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'~>(?:[^'\n]|''){3,256}~>(?=')
+\b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|(?<=[(,]\s{0,16})SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'~>(?:[^'\n]|''){3,256}~>(?=')
 == credentials-file isFilledIn
 :(?=[\d*]{1,5}:)(?<=(?:^|[\n"'])(?:[a-z0-9.-]{1,80}|\*):)(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:~>(?:[^\s:\\"']|\\.){3,128}~>(?=["']|\r?\n|$| (?:<-|#|>))
 == credentials-file always
@@ -218,8 +215,6 @@ ${TOKENS}(?!${LETTER}|[\-.])[^\n:=]{0,48}?(?: [\-–—=]|[:：]|,? (?:(?:c['’
 == prose isCodes
 // A PIN, one-time codes, the key of a second factor
 \b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode|sms-?tan|(?:bestätigungs|anmelde|sicherheits|zugangs|einmal|kenn)code)(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})(?: (?:die|the|la|le|el))?[ \t]{0,3}${OPENED}~>\d{4,8}~>(?![\w-]|[.]\d)
-\bpuk ~>\d{8}~>(?![\w-]|[.]\d)
-\b(?:unlock|device|screen|sim|card) pin ~>\d{4,8}~>(?![\w-]|[.]\d)
 (?:暗証番号|[認確]証?認?コード|验证码|인증 ?(?:번호|코드)|c(?:ode|[oó]digo) de (?:v[eé]rif|s[eé][cg]ur|valid|conf|conn|acc?[eè]s)${LETTER}{1,12}|код (?:подтв|доступа)${LETTER}{0,12})[^\d\n]{0,24}?(?: es| est| é|[:：は是\[])[ \t]?~>\d{4,8}~>(?![\w-]|[.]\d)
 ~>(?<![\w.])\d{4,8}~>(?= is your [^\n.]{0,32}?\b(?:(?:verification|security|login|sign-in|access) code|otp|passcode)\b)~> is your
 \b(?:(?:one[\x20\-]time|login|sign-?in|confirmation|authentication|access|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry|your|our|use|enter|the)[\x20\-]code|code (?:for|to|of) the (?:\w{1,12} ){0,2}(?:safe|door|alarm|gate|lock|garage)|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s|(?<=(?:safe|door|gate|alarm|your|our|use|enter)[\x20-]code)) ["'\x60]?~>${CODES}
@@ -227,8 +222,7 @@ ${TOKENS}(?!${LETTER}|[\-.])[^\n:=]{0,48}?(?: [\-–—=]|[:：]|,? (?:(?:c['’
 \b(?:key\b[^\n:]{0,24}:|(?:manual|setup|secret) key) ~>[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}(?![\w-])
 == prose isSpoken
 // A user and a password
-\b(?:cred(?:ential|encia(?:is|l(?:es)?))?s?|log[ \-]?ins?|logged in|sign(?:ed)? in|zugang(?:sdaten)?|identifiants?|acc[eè]so?|router|account)(?: (?:with|as|using|for|of|to|mit|con|avec)){0,2}(?: [^\n:=]{1,32}?:)?(?:[ \t]{0,2}(?:[:=]|is|are|ist|sind|sont|son|são)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> |\w{1,16}: )?)[\x60\*]{0,2}[\w.@\-]{1,64}[\x60\*]{0,2}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?~>${SPOKEN}{6,128}
-\b(?:shared|common|read-only|team)(?: (?:one|login|user|account|creds))?\b[^\n:]{0,32}: ["'\x60]?[\w.@\-]{1,64} ?[\/:] ?["'\x60]?~>${SPOKEN}{6,128}
+\b(?:cred(?:ential|encia(?:is|l(?:es)?))?s?|log[ \-]?ins?|logged in|sign(?:ed)? in|zugang(?:sdaten)?|identifiants?|acc[eè]so?|router|account)(?: (?:with|as|using|for|of|to|mit|con|avec)){0,2}(?: [^\n:=]{1,32}?[:→])?(?:[ \t]{0,2}(?:[:=]|is|are|ist|sind|sont|son|são)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> |\w{1,16}: )?)[\x60\*]{0,2}[\w.@\-]{1,64}[\x60\*]{0,2}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?~>${SPOKEN}{6,128}
 == prose isPairedWith
 (?:(?<!${LETTER})(?:with|use|using|as|mit|als|avec|con|com|под|用) |[:：][ \t]?)["'\x60]?[\w.@\-]{2,64}["'\x60]? \/ ["'\x60]?~>${SPOKEN}{8,128}~>~> / 
 \b(?:typing|typed|entering|entered|tried) ["'\x60]?~>${SPOKEN}{8,128}
@@ -242,7 +236,7 @@ ${TOKENS}(?!${LETTER}|[\-.])[^\n:=]{0,48}?(?: [\-–—=]|[:：]|,? (?:(?:c['’
 (?<![a-z])(?:mnemonic|wallet|seed|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=]{0,80}[:=]\s{0,3}["'\x60]?~>[a-z]{3,8}(?:[\x20\t]{1,3}[a-z]{3,8}){11,23}~>(?=["'\x60.,;)]{0,3}(?:\s{0,4}\n|\s{0,4}$|["'\x60]))
 == prose isPhrase
 // A passphrase of several words
-\bpassphrase(?: (?:for|of|to|on) [^\n:]{1,48}?)?(?: is|:) ~>[a-z]{2,16}(?: [a-z]{2,16}){2,7}~>(?=\.?[ \t]{0,4}(?:\n|$))
+\bpassphrase(?: (?:for|of|to|on) [^\n:.]{1,48}?)?(?: is|:) ~>[a-z]{2,16}(?: [a-z]{2,16}){2,7}~>(?=\.?[ \t]{0,4}(?:\n|$))
 \bpassphrase(?: (?:for|of|to|on) [^\n:'"“]{1,48}?)?(?: is|:|, it['’]s)? ["'“„«\x60]~>[^"'”“»\x60\n]{6,96}~>(?=["'”“»\x60])
 `;
 
@@ -293,7 +287,8 @@ function findingOf({ kind, isSecret }: Place, match: RegExpExecArray): Finding[]
   const [, before = "", found = ""] = match;
   const value = kind === "prose" ? found.replace(/[.,;:)\]*]+$/, "") : found;
   const start = match.index + before.length;
-  return value === "" || !isSecret(value, before) ? [] : [{ start, end: start + value.length, kind }];
+  const finding = { start, end: start + value.length, kind };
+  return value === "" || !isSecret(value, before) || isCounted(match.input, finding) ? [] : [finding];
 }
 
 let finder: Finder | undefined;

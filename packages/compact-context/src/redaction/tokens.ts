@@ -347,9 +347,9 @@ function nextStart(text: string, start: number, { shape, prefix }: TokenFormat):
 }
 
 /** A placeholder in a template file: `ghp_replace_me`, `xoxb-your-token`. */
-const SAYS_SO = /(?:^|[-_.])(?:your|replace|insert)[-_]|[-_]here$/i;
+const SAYS_SO = /(?:^|[-_.])(?:your|replace|insert)[-_]|[-_]here$|^(?:ssh|ecdsa)-/i;
 /** `re_export_a_default_1195`, `re_exported_when_1_is_on_1291` */
-const WORDS = /^(?:[A-Za-z]+(?:[_-][A-Za-z]+){2}|(?:(?:[a-z]+|\d{1,4})(?:_|$)){4})/;
+const WORDS = /(?:[_-][a-z]{2,}){3}|^(?:[A-Za-z]+(?:[_-][A-Za-z]+){2}|(?:(?:[a-z]+|\d{1,4})(?:_|$)){4})/;
 const FEWEST_DIFFERENT = 5;
 
 function isToken(body: string, mark: string, begins: boolean): boolean {

@@ -4,11 +4,11 @@ import { isHintingName, isPasswordName, isSecretName, PASSWORD_WORDS } from "./n
 
 /** Words for secrets in user interfaces: a value that is one of these words is a translation of its key. */
 const LABELS =
-  /^(?:[\p{L}-]*(?:schlüssel|geheimnis|zugang|zugangscode|sleutel|nøgle)|passwor[dt]s?|palavra-passe|geheim|segredos?|secretos?|segreto|chiave|chaves?|claves?|clés?|clefs?|credencia(?:l|is|les)|identifiants?|jetons?|token|secret|ключи?|секреты?)$/iu;
+  /^(?:[\p{L}-]*(?:schlüssel|geheimnis|zugang|zugangscode|sleutel|nøgle)|passwor[dt]s?|palavra-passe|geheim|segredos?|secretos?|segreto|chiave|chaves?|claves?|clés?|clefs?|credencia(?:l|is|les)|identifiants?|jetons?|token|secret|[\p{L}-]*-passwor[dt]|ключи?|секреты?)$/iu;
 
 /** Any spelling of the word for a password; also compound names such as `client_secret`. */
 const NAMED_ITSELF = new RegExp(
-  `^(?:${PASSWORD_WORDS}|[a-z]+(?:[_-][a-z\\d]+)*[_-](?:password|passwd|pwd)|[a-z]+(?:_[a-z]+)*_(?:secret|token))$`,
+  `^(?:${PASSWORD_WORDS}|[a-z]+(?:[_-][a-z\\d]+)*[_-](?:password|passwd|pwd)|[a-z]+\\d?(?:_[a-z]+)*_(?:secret|token|credentials))$`,
   "i",
 );
 
@@ -38,16 +38,20 @@ const TYPE_WORDS =
   "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|eof|undefined|true|false|optional|required|default|always|on_create|yes|no|char|varchar|uuid";
 const CODE_WORDS = "await|async|new|function|lambda|typeof|return|await|this|self|super|yield|import|require";
 const STAND_INS =
-  "change[_-]?me|(?:replace|insert|fill)[_-][a-z\\d_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset|short|weak|wrong|bad|incorrect|foo|bar|foobar|test|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
-const NO_SECRET_WORD = new RegExp(`^(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})[?!]?$`, "i");
+  "(?:replace|insert|fill)[_-][a-z\\d_-]+|(?:fake|test|dummy|example|sample|mock)[_-](?:[a-z]+[_-])*(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|(?:my|your|some|other|fake|wrong|bad|invalid)_?(?:pass(?:word)?|secret|token)|placeholder|redacted|removed|hidden|masked|hashed|encrypted|example|sample|dummy|fake|todo|tbd|n/a|empty|missing|invalid|unset|short|weak|wrong|bad|incorrect|foo|bar|foobar|abc|test|key|value|(?:file|path)(?:name)?|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
+const NO_SECRET_WORD = new RegExp(
+  `^(?:(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})[?!]?$|(?:null|nil|none|undefined|true|false)[)\\]}])`,
+  "i",
+);
 
 const ALGORITHM =
-  /^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
+  /^(?:[A-Z\d]+[-_])+(?:SHA\d*|MD5|CCM(?:_8)?|GCM|POLY1305)$|^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
 const PATH =
   /^(?:~|\.{1,2})?(?:(?:\/[\w.-]{1,24}){2,8}|(?:\/[a-z]+(?:[-_.][a-z\d]+)*){2,8}|\/[a-z-]*(?:passw|token|secret|key|auth|login)[a-z-]*)$/;
 
 /** A page of a count, a port and its protocol, a number with a comment behind it; a mail address. */
-const COUNT = /^\d{2,5}(?:\/\*.*|(?:\/(?:\d{1,5}|[a-z.-]{1,8}))+)$|^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/;
+const COUNT =
+  /^\d{1,3}$|^\d+(?:\.\d+)+$|^\d{2,5}(?:\/\*.*|(?:\/(?:\d{1,5}|[a-z.-]{1,8}))+)$|^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/;
 
 /** Where a secret is kept, a package, the name of an event: `default/web-tls`, `default-token-x7k2p`, `.data-api`. */
 const REFERENCE =
@@ -59,32 +63,29 @@ function variable(word: string): string {
 }
 
 const PLACEHOLDERS: readonly RegExp[] = [
-  // Another name and its value
-  /^[a-z]+(?:_[a-z]+)*=(?:[^=]|$)/,
+  // Another name and its value, names of fields
+  /^(?:[a-z]+(?:_[a-z]+)*|[A-Z]+(?:_[A-Z\d]+)+)=(?:[^=]|$)|^[A-Za-z_]+(?::[A-Za-z_]+){2,}$/,
   NO_SECRET_WORD,
   ALGORITHM,
   PATH,
   /^(?:jdbc:)?[a-z][a-z0-9+.-]{1,20}:\/\//i,
   // Text between two quoted texts, the first of which ends like a name: `"Password:",next:"…"`
-  /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\+\w+\+$|\s?\.\s?\$)/,
+  /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\+\w+\+$|\s?\.\s?\$|\s.*\s$)/,
   /^(?:<|&lt;)[^>]*>?$|^&#(?:x3c|60);(?:[a-z]+>?|[^>]*>)$/i,
   /^#(?:[A-Za-z][\w-]*|[\da-f]{3}(?:[\da-f]{3})?)$/i,
   /^\{.*\}?\}$|^-?\}|^\{\{|#\{[@a-z]/i,
   /^\$(?:[A-Z_][A-Z0-9_]*(?:$|\/)|[a-z_]\w*(?:::|->|-$|[>)\]]|$))/i,
-  /^:?\$[({]|^\\{1,3}[$(]/,
-  // Options, emoji codes and roles, patterns
-  /^--?[a-z]|^:\w+:|^qr\W/i,
-  /^\$\d{1,3}(?!\$)\b/,
+  /^[a-z:_-]*(?:\$[({]|%\{)|^\\{1,3}(?:[$(]|f[\dBIR(])/i,
+  // Options, emoji codes and roles, patterns, one character again and again
+  /^\s?--?[a-z]|^:\w+:|^qr\W|^(.)\1{2,}$/i,
   /^-?0(?:x[0-9a-f_]{1,40}|b[01_]+)n?$|^\d+\.{2,3}\d+$/i,
-  /^%[A-Z_][A-Z0-9_]*%$/,
-  /^%[a-z@]$/,
+  /^(%{1,2})[A-Z_][A-Z0-9_]*\1$|^@[A-Z\d]+(?:_[A-Z\d]+)+$/,
   /^\[[^\]]*\]$/,
-  /^[*x.•…#=_~-]+$/i,
-  /^[\w-]{0,16}x{8,}$/i,
+  /^(?:[\w-]{0,16}x{8,}|[x*.•…#=_~-]+)$/i,
   // What stands for a password in tests and examples
-  /^(?:pass(?:word|wd)?|secret|change[-_]?(?:me|it|this))$/i,
+  /^(?:pass(?:word|wd)?|secret|(?:\w+-)*client-secret|change[-_]?(?:me|it|this)(?:[-_][a-z]+)*)$/i,
   // What was masked, shortened or made up for a manual
-  /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder(?![A-Za-z]+\d)|YOUR_[A-Z]|^\w*(?:::\w+)+$/,
+  /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder(?![A-Za-z]+\d)|YOUR_[A-Z]|^\w{0,40}(?:::\w+)+$/,
   // The id of a key, alone or in what it signed; the beginning of a token in GitLab's log
   /^A[KS]IA[A-Z\d]{16}(?![A-Za-z\d])|^6\d_[\w-]{6}$/,
   // Reports in a changelog
@@ -92,21 +93,19 @@ const PLACEHOLDERS: readonly RegExp[] = [
   // Encrypted values
   /^(?:ENC[[(]|Ag[\w+/]{60}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
   // Checksums, cache and release names; packages; public keys
-  /^(?:hmac-)?(?:sha|md|blake)-?\d[\w/-]{0,5}[:-]|^[\w./-]+@(?:[0-9a-f]{40}$|v?\d+\.\d+\.)|^[\w.-]+:v?\d+\.\d|^pk_(?:live|test)_|^[a-z]+-\S*-[0-9a-f]{40,64}$/i,
+  /^(?:MFkwEwYHKoZIzj0|MIIBIjANBgkqhkiG9w0BAQEF|MCowBQYDK2Vw|AAAA[BC]3Nz|AAAAE2VjZHNh)|^(?:hmac-)?(?:sha|md|blake)-?\d[\w/-]{0,5}[:-]|^[\w./-]+@(?:[0-9a-f]{40}$|v?\d+\.\d+\.)|^[\w.-]+:v?\d+\.\d|^pk_(?:live|test)_|^[a-z]+-\S*-[0-9a-f]{40,64}$/i,
   // Version ranges, selectors
   /^[~^<>=]{1,2}\d+\.\d|^[@v]?\d+\.\d+\.\d+(?:[-+][a-z]{0,6}[\d.]*|\*)?$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
   // The name of an action or of a variable
   new RegExp(`^(?:[\\w.@-]{1,40}[/:])?${variable("[A-Z]+")}$`),
-  // Names of the standards, an alphabet
-  /^x5t#S256$|^x-oauth-basic$|ABCDEFGHIJKLMNOPQRSTUVWXYZ(?:abcdefghijklmnopqrstuvwxyz|234567)/,
-  // A class that is called like what it holds
-  /^_[A-Z][A-Za-z]*(?:Password|Key|Token|Secret)$/,
+  // Names of the standards, an alphabet, a class that is called like what it holds
+  /^_[A-Z][A-Za-z]*(?:Password|Key|Token|Secret)$|^file:\/|^#\/\w|^@[A-Z]\w+\.\w+\(|^x5t#S256$|^x-oauth-basic$|ABCDEFGHIJKLMNOPQRSTUVWXYZ(?:abcdefghijklmnopqrstuvwxyz|234567)/,
   // Rules of validation
   /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
   // A pattern of what a value must be, the format of a text
-  /^(?!.*\d).*\\[wdsWDS][*+?]|^%[sdr](?:[:@/ ]%[sdr])+$|^\^.+\$$|\(\?[=!:]|^s([/|#])\S*\1\S*\1\w*$/,
+  /^(?!.*\d).*\\[wdsWDS][*+?]|^%[sdr](?:[:@/ ]%[sdr])+$|^\^(?:.+\$$|[[(])|\(\?[=!:]|^s([/|#])\S*\1\S*\1\w*$/,
   /(?:^(?:my|put|add|insert|replace|enter|some|the|an?)|(?:^|[-_.])your)[-_ ].*(?:key|token|secret|password|passwd|here|value)(?![a-z])|(?:key|token|secret|pass(?:word)?|id|value|goes)[-_]here$/i,
-  /^(?:change|set|replace)_(?:this|me|it)(?:_[a-z]+)*$/i,
+  /^(?:set|replace)_(?:this|me|it)(?:_[a-z]+)*$|^your[-_][a-z-]+$/i,
 ];
 const NAMES_A_SECRET = new RegExp(
   `token|secr[eèé]t|passw|api.?key|credential|clé|clef|schlüssel|geheim|chave|segredo|令牌|(?<![a-z])(?:${PASSWORD_WORDS})(?![a-z])`,
@@ -210,11 +209,11 @@ export function isStandIn(value: string, name: string): boolean {
 
 /** Variables, templates and placeholders. */
 const TEMPLATE =
-  /^(?:\$|\{|-?\}|[A-Z]?<|&lt;|%(?:[A-Z_]+%|[A-Z]\b|\()|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\]|(?:pass|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$)|<REDACTED>|EXAMPLE/i;
+  /^(?:\$|\\f[\dBIR(]|\{|-?\}|[A-Z]?<|&lt;|%(?:[A-Z_]+%|[A-Z]\b|\()|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\]|(?:pass|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$)|<REDACTED>|EXAMPLE/i;
 
 /** True for a value that somebody has filled in. */
 export function isFilledIn(value: string): boolean {
-  return !TEMPLATE.test(value) && !isLabel(value);
+  return !TEMPLATE.test(value) && !NO_SECRET_WORD.test(value) && !isLabel(value);
 }
 
 /** Letters and digits only. */
@@ -224,21 +223,22 @@ export function plainName(name: string): string {
 
 /** True for `options.password`, `getToken(…)`, `keys[0]`, `!found`, but not with a long part with digits. */
 export function isExpression(value: string): boolean {
-  if (/^[!&*]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[$A-Z]|^(?:::)?\w+::|^@{1,2}[a-z_]+$/.test(value))
+  if (/^[!&*]\w|^@?[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[$A-Z]|^(?:::)?\w{1,40}::|^@{1,2}[a-z_]+$/.test(value))
     return true;
   // The closing bracket was opened before the value: `token === NULL){`, `e[e.Token=1]=`.
-  if (/^(?:[A-Za-z_.]+|\d+)[)\]](?:[{.;,=)\]]|$)/.test(value)) return true;
+  if (/^(?:@?[A-Za-z_.]+|\d+)[)\]](?:[{.;,=)\]]|$)/.test(value)) return true;
   const called = /^([A-Za-z_$][\w$.:?!]*)(?:[({]|\[(?:[^\]]*\]|:?[A-Za-z_+-][\w.+-]*$|:?-?\d{0,3}$))/.exec(
     value,
   )?.[1];
   const isName = (part: string): boolean =>
     part.length < 6 ||
-    isNameOfWords(part.replace(/\$\d$/, "")) ||
+    (isWords(part) && !/\d/.test(part.replace(WITH_DIGITS, "").replace(/\$\d$/, ""))) ||
+    /^_*[a-z]+(?:_[a-z]+\d?){2,}$/.test(part) ||
     ((part.length < 20 || !/\d/.test(part)) && digitSwitches(part) < 3);
   if (called?.split(/[.:]+/).every(isName)) return true;
-  if (!/^(?:[A-Za-z_$][\w$]*)?(?:\??\.[A-Za-z_$][\w$]*)+!?$/.test(value)) return false;
+  if (!/^(?:[A-Za-z_$][\w$]*)?(?:[!?]?(?:\.\d)?\.[A-Za-z_$][\w$]*)+!?$/.test(value)) return false;
   return value
-    .split(".")
+    .split(/[!?]?\./)
     .every((part) => isName(part) || isWords(part) || /^[A-Z\d]+(?:_[A-Z\d]+)+$/.test(part));
 }
 
@@ -252,11 +252,11 @@ const IN_SETTING =
   /^[\w.]+\d$|^\w*[a-z]\d+[a-z]\w*(?:[.]\w+)+$|^[.]|!$|^[^(]*\)[^(]*$|^[^[]*\][^[]*$|\[[^\]]*$/i;
 
 /** What is cut from code that was made short: `e.token??t.token`, `{token:e}=this`, `t.tokens.length-1`. */
-const CUT = /^(?:[a-z_$]\.\w+\?\?[a-z_$]\.|[a-z_$]\}=|[a-z_$]\.[\w.]+\.length-\d$)/;
+const CUT = /^(?:[a-z_$]\.\w+\?\?(?:[a-z_$]\.|null$)|[a-z_$]\}=|[a-z_$]\.[\w.]+[-+]\d$)/;
 
 /** In `DB_PASSWORD=ivory.tower9`, where a shell reads it, words are no field of an object. */
 function isReference(value: string, { name, joint, ownLine, next }: ValueContext): boolean {
-  if (/[,;]/.test(next) && CUT.test(value)) return true;
+  if (/[,;}&]/.test(next) && CUT.test(value)) return true;
   if (joint !== "=" && /^!![a-z]\w*\??\./.test(value)) return true;
   // `token = found!;`, `token = line[start:end]`, `token = 1*char`
   const isOfCode = /^[a-z]\w*(?:!;|\[\w*[:(]\w*[\])])$|^\d\*[a-z]+\s?$/.test(value + next);
@@ -266,18 +266,13 @@ function isReference(value: string, { name, joint, ownLine, next }: ValueContext
   return isExpression(value) && !(isSetting && isPasswordName(name) && IN_SETTING.test(value));
 }
 
-/** True for words, not for a password of words and digits. */
-function isNameOfWords(name: string): boolean {
-  return isWords(name) && !/\d/.test(name.replace(WITH_DIGITS, ""));
-}
-
 /** Pronounceable syllables (at most three consonants in a row), or common technical abbreviations. */
 const SAYABLE =
   /^(?:(?!.*q[^u])(?:[^aeiouy]{0,3}[aeiouy]{1,3})+[^aeiouy]{0,3}|https?|html|xml|sql|sdk|ssl|tls|jwt|css|rpc|tcp|gcp)$/i;
 
 /** Words that are spelled with digits. */
 const WITH_DIGITS =
-  /(?<![A-Za-z\d])(?:e2e|i18n|l10n|a11y|k8s|ec2)(?=[-_.]|$)|(?:[Aa]uth2|[Rr]fc\d{4})(?![a-z\d])/g;
+  /(?<![A-Za-z\d])(?:(?:e2e|l10n|a11y|k8s|ec2|x509|[di]2[di]|l2cap|sha\d{1,3}|pkcs\d{1,2})(?=[-_.]|$)|i18n)|(?:[Aa]uth2|[Rr]fc\d{4}|Pkcs12|Sha(?:1|256|512)|[Vv]\d(?:alpha|beta)\d)(?![a-z\d])/g;
 
 /** True for compound names as in code: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`. */
 export function isWords(name: string): boolean {
@@ -314,7 +309,7 @@ function isChosenWord(value: string, context: ValueContext): boolean {
   if (context.joint === "= ") return isPasswordName(context.name) && context.ownLine && isMixed(value);
   if (!isPasswordName(context.name) || value.length < 6 || /^[A-Z][a-z]/.test(value)) return false;
   return context.joint === "flag"
-    ? !/^(?:option|argument|parameter|should|prompt)/.test(value)
+    ? !/^(?:option|argument|parameter|should|prompt|command|descr|package|file$|respect)/i.test(value)
     : context.ownLine;
 }
 
@@ -335,6 +330,14 @@ const LEAST_ENTROPY = 3.2;
  * characters; `user-service-2024` and `sha256` are names.
  */
 export function looksGenerated(value: string): boolean {
+  if (value !== judged.value) judged = { value, isGenerated: isGenerated(value) };
+  return judged.isGenerated;
+}
+
+/** The last judgement: several layers ask for the same value. */
+let judged = { value: "", isGenerated: false };
+
+function isGenerated(value: string): boolean {
   if (UUID.test(value) || isNoise(value)) return true;
   if (value.length < 15 || !/^(?=.*[A-Za-z])\S+$/.test(value) || isWords(value)) return false;
   if (!/\d/.test(value)) return isDrawnOfLetters(value);
@@ -395,7 +398,7 @@ function isFile(value: string): boolean {
 }
 
 const OF_CODE =
-  /^(?:import|this|self|req|res|body|props|state|data|options?|settings|config|process|env|user|request|params|args|ctx|form|field|input|output|result|error)\./i;
+  /^(?:[a-z]+[A-Z]\w*|import|this|self|req|res|body|props|state|data|options?|settings|config|process|env|user|request|params|args|ctx|form|field|input|output|result|error)\.[#a-z]/;
 /** Adjectives for passwords in prose: base64-encoded, case-sensitive, one-time. */
 const SAID_OF =
   /-(?:\w{2,}ed|\w{2,}ing|only|in|up|off|out|on|by|to|free|safe|like|wide|side|specific|sensitive|dependent|friendly|compliant|ready|aware|level|time|less|date|long|known)$|^(?:non|un|pre|re|self|auto|case|server|client|user|plain|clear|read|write|well|not|base|md|sha|one|two|multi|double|single|long|short|high|low)\d*-|passw|token|secret|credential/i;
@@ -434,9 +437,9 @@ export function isToldApart(value: string): boolean {
 }
 
 const OF_A_RULE =
-  /^(?:must|should|can|may|the|an?|is|not?|optional|required|used|get|for|this|that|if|enter|leave|your|empty|in|to|from|string|see|siehe|voir|ver)\b|\b(?:of|at least|chars?|characters?|letters|digits|words?|zeichen|password|passphrase|hashed|expected)\b/i;
+  /^(?:must|should|can|may|the|an?|is|not?|optional|required|used|only|read|shown|get|for|this|that|if|enter|leave|your|empty|in|to|from|string|see|siehe|voir|ver)\b|\b(?:of|at least|chars?|characters?|letters|digits|words?|zeichen|password|passphrase|hashed|expected)\b| <[^<>@ ]+@[^<> ]+>$/i;
 
 /** True for several words that neither describe what a passphrase must contain nor name a person. */
 export function isPhrase(value: string): boolean {
-  return value.includes(" ") && !OF_A_RULE.test(value) && !/ <[^<>@ ]+@[^<> ]+>$/.test(value);
+  return /^\S+ |^[a-z]+(?:-[a-z]+){3,}$/.test(value) && !OF_A_RULE.test(value);
 }
