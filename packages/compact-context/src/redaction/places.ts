@@ -143,6 +143,7 @@ ${command("htpasswd", raw`-(?:\w{0,6}b\w{0,6}(?: -\w{1,6}){0,3} \S{1,128}|(?=\w{
 ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOTE}[^\s:'"]{1,128}:~>(?!\/\/)[^\s'"<>]{1,256}~>~>:
 \b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?(?:[\w.-]{1,32}:(?=[^|\n]{3,256}\|[^|\n]{0,40}chpasswd))?~>(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}~>(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup|kinit))~>|
 (?<![.\/])\b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)~>[^\s'"]{3,128}?~>(?=@[\w/.:-]{1,80}|['"\s]|$)
+\b(?:send|sendline)[ \t(]{1,3}["']~>[^"'\s\\]{4,128}~>(?=\\[rn])
 == call isFilledIn
 // Networks and databases that take a password as their last argument
 \b(?:WiFi\.begin\([^,\n]{1,64}|DBI->connect\([^,\n]{1,128},[^,\n]{1,64}),[ \t]{0,4}["']~>[^"'\s]{4,128}~>(?=["'])
@@ -161,6 +162,7 @@ ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOT
 \b(?:accounts|private_?keys?)["']?\s{0,4}[:=]\s{0,4}\[\s{0,24}(?:["'](?:0x)?<REDACTED>["'],\s{0,24}){0,8}["']~>(?:0x)?[0-9a-f]{64}~>(?=["'])
 // Passwords that Google and Yahoo draw for one program: four groups of four letters.
 [.]login\(["'][^"'\n]{1,64}["'], ?["']~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?=["'])~>.login(
+app[ _-]?pass(?:word|wd)?[ \t]{0,3}[:=][ \t]{0,3}~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?![\x20\w])
 (?:\b|_)pin(?:_?code)?["'\]]{0,2}[ \t]{0,4}[:=]{1,2}[ \t]{0,4}["']~>\d{4,8}~>(?=["'])
 == sql isQuotedOrMixed
 \bIDENTIFIED (?:WITH \w{1,40} )?BY ["']?~>[^'"\s;]{3,128}
@@ -215,6 +217,8 @@ ${TOKENS}(?!${LETTER}|[\-.])[^\n:=]{0,48}?(?: [\-–—=]|[:：]|,? (?:(?:c['’
 == prose isCodes
 // A PIN, one-time codes, the key of a second factor
 \b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode|sms-?tan|(?:bestätigungs|anmelde|sicherheits|zugangs|einmal|kenn)code)(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})(?: (?:die|the|la|le|el))?[ \t]{0,3}${OPENED}~>\d{4,8}~>(?![\w-]|[.]\d)
+\bpuk ~>\d{8}~>(?![\w-]|[.]\d)
+\b(?:unlock|device|screen|sim|card) pin ~>\d{4,8}~>(?![\w-]|[.]\d)
 (?:暗証番号|[認確]証?認?コード|验证码|인증 ?(?:번호|코드)|c(?:ode|[oó]digo) de (?:v[eé]rif|s[eé][cg]ur|valid|conf|conn|acc?[eè]s)${LETTER}{1,12}|код (?:подтв|доступа)${LETTER}{0,12})[^\d\n]{0,24}?(?: es| est| é|[:：は是\[])[ \t]?~>\d{4,8}~>(?![\w-]|[.]\d)
 ~>(?<![\w.])\d{4,8}~>(?= is your [^\n.]{0,32}?\b(?:(?:verification|security|login|sign-in|access) code|otp|passcode)\b)~> is your
 \b(?:(?:one[\x20\-]time|login|sign-?in|confirmation|authentication|access|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry|your|our|use|enter|the)[\x20\-]code|code (?:for|to|of) the (?:\w{1,12} ){0,2}(?:safe|door|alarm|gate|lock|garage)|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s|(?<=(?:safe|door|gate|alarm|your|our|use|enter)[\x20-]code)) ["'\x60]?~>${CODES}
@@ -223,6 +227,7 @@ ${TOKENS}(?!${LETTER}|[\-.])[^\n:=]{0,48}?(?: [\-–—=]|[:：]|,? (?:(?:c['’
 == prose isSpoken
 // A user and a password
 \b(?:cred(?:ential|encia(?:is|l(?:es)?))?s?|log[ \-]?ins?|logged in|sign(?:ed)? in|zugang(?:sdaten)?|identifiants?|acc[eè]so?|router|account)(?: (?:with|as|using|for|of|to|mit|con|avec)){0,2}(?: [^\n:=]{1,32}?[:→])?(?:[ \t]{0,2}(?:[:=]|is|are|ist|sind|sont|son|são)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> |\w{1,16}: )?)[\x60\*]{0,2}[\w.@\-]{1,64}[\x60\*]{0,2}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?~>${SPOKEN}{6,128}
+\b(?:shared|common|read-only|team)(?: (?:one|login|user|account|creds))?\b[^\n:]{0,32}: ["'\x60]?[\w.@\-]{1,64} ?[\/:] ?["'\x60]?~>${SPOKEN}{6,128}
 == prose isPairedWith
 (?:(?<!${LETTER})(?:with|use|using|as|mit|als|avec|con|com|под|用) |[:：][ \t]?)["'\x60]?[\w.@\-]{2,64}["'\x60]? \/ ["'\x60]?~>${SPOKEN}{8,128}~>~> / 
 \b(?:typing|typed|entering|entered|tried) ["'\x60]?~>${SPOKEN}{8,128}
