@@ -1,15 +1,14 @@
 import type { Steps } from "../../errors.ts";
 import { isLookingCommand } from "./commands.ts";
-import { type FileChange, namesIn, readPatch } from "./edits.ts";
+import { changeWords, type FileChange } from "./edits.ts";
 import type { Told } from "./format.ts";
-import { HOST_LINE, NOT_RECORDED, type Outcome, REFUSAL, tookEffect } from "./outcomes.ts";
+import { NOT_RECORDED, type Outcome, REFUSAL, tookEffect } from "./outcomes.ts";
+import { emptiedPieces, foundPieces, namesRead, reportPieces } from "./outputs.ts";
 import type { Entry, Episode, Reading, Statement } from "./reading.ts";
 import {
   answerFirst,
-  bare,
   MAX_CODE,
   MAX_SENTENCE,
-  NARRATION,
   type Piece,
   spokenPiece,
   spokenPieces,
@@ -18,17 +17,7 @@ import {
 import type { Item } from "./select.ts";
 import { decisionsIn, readSentences } from "./statements.ts";
 import { isLaunched, keyOf, type Step } from "./steps.ts";
-import {
-  blocksOf,
-  clipEnd,
-  clipLine,
-  groupBy,
-  linesOf,
-  oneLine,
-  parsedJson,
-  readable,
-  sentences,
-} from "./text.ts";
+import { blocksOf, clipEnd, clipLine, groupBy, linesOf, oneLine } from "./text.ts";
 import type { Answer } from "./typed.ts";
 
 /** Weight of the oldest piece relative to the newest. */
@@ -51,12 +40,6 @@ const WHOLE_MESSAGE = 360;
 const MAX_PART = 200;
 const MAX_WORDS = 300;
 const MIN_CODE = 24;
-/** Lines of a result that may be told, and levels of a record. */
-const MAX_FOUND = 40;
-const MAX_FROM = 80;
-/** Maximum lines of a cleared output: a search's first hits say most, and the archive has the rest. */
-const MAX_CLEARED = 6;
-const MAX_DEPTH = 5;
 const MESSAGES_OF_A_STEP = 8;
 
 /** All candidate pieces, in chronological order. `shorten` removes the common root from paths. */
@@ -123,7 +106,7 @@ function* piecesOf({ request, about, entries }: Episode, scope: Scope): Generato
     if (read === undefined) yield* names.splice(0);
     yield [entry.message, pieces];
     if (read !== undefined && pieces[0]?.kind === "looked")
-      names.push([entry.message, namesRead(read, scope)]);
+      names.push([entry.message, namesRead(read, scope.shorten)]);
     asked = stillAsked(entry, asked);
   }
   yield* names;
@@ -235,13 +218,6 @@ function rewrites({ action, result }: Step): boolean {
   return action.kind === "edit" && REWRITTEN.test((result?.text ?? "").slice(0, 300));
 }
 
-/** A file's changes on one line. */
-export function changeWords({ path, effect, what }: Pick<FileStory, "path" | "effect" | "what">): string {
-  const verb = effect === "edited" ? "" : ` (${effect})`;
-  const told = what.filter((words) => words !== "");
-  return `${path}${verb}${told.length === 0 ? "" : `: ${told.join("; ")}`}`;
-}
-
 /** An episode's result per file and per command, placed where it last happened. */
 interface Last {
   readonly files: ReadonlyMap<Step, readonly FileStory[]>;
@@ -257,7 +233,7 @@ function entryPieces(entry: Entry, last: Last, scope: Scope): Piece[] {
   if (entry.kind === "foreign") return foreignPieces(text);
   const speaker = SPEAKER.exec(text);
   if (speaker !== null)
-    return foundPieces(text.slice(speaker[0].length), scope).map((piece) => ({
+    return foundPieces(text.slice(speaker[0].length), scope.shorten).map((piece) => ({
       kind: "ran",
       text: `${speaker[1]}: ${piece.text}`,
       weight: WEIGHTS.emptied,
@@ -311,7 +287,7 @@ const FRAME =
 function stepPieces(step: Step, last: Last, scope: Scope): Piece[] {
   const { action, outcome } = step;
   const { shorten } = scope;
-  if (step.emptied) return emptiedPieces(step, scope);
+  if (step.emptied) return emptiedPieces(step, scope.shorten);
   const changed = (last.files.get(step) ?? []).map((story): Piece => {
     return { kind: "changed", text: shorten(changeWords(story)), weight: WEIGHTS.changed };
   });
@@ -346,19 +322,9 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
     default:
       return [
         ranPiece(step, words, times),
-        ...foundPieces(step.result?.text ?? "", scope, step.outcome.detail),
+        ...foundPieces(step.result?.text ?? "", scope.shorten, step.outcome.detail),
       ];
   }
-}
-
-/** The names that a file of code defines. */
-function namesRead({ action, result }: Step, { shorten }: Scope): Piece[] {
-  const [file] = action.files;
-  if (file === undefined || action.files.length > 1) return [];
-  const names = namesIn(file.path, withoutNumbers(heldText(result?.text ?? "")));
-  return names === ""
-    ? []
-    : [{ kind: "found", text: `${shorten(file.path)}: ${names}`, weight: WEIGHTS.names }];
 }
 
 function ranPiece(step: Step, words: string, times: number): Piece {
@@ -387,128 +353,4 @@ function codePieces({ action }: Step, { shorten }: Scope): Piece[] {
       .filter((line) => line.length >= MIN_CODE && line.length <= MAX_CODE && /[a-z]{3}/.test(line))
       .map((line) => ({ kind: "code", text: `${shorten(path)}: \`${line}\``, weight: WEIGHTS.code })),
   );
-}
-
-/** What a cleared output held, behind the call that stays next to the summary. */
-function emptiedPieces({ action, outcome, result }: Step, scope: Scope): Piece[] {
-  // The call itself shows that an edit was made.
-  if (action.kind === "edit" && outcome.state !== "failed") return [];
-  const words = clipEnd(scope.shorten(action.words), MAX_FROM);
-  // A colon ends the call, so that the next line of it need not name it again.
-  const from = words.includes("`") ? words : words.replaceAll(": ", " ");
-  const text = heldText(result?.text ?? "");
-  const lines = action.kind === "read" ? linesRead(action.files, text) : linesOfDiff(text);
-  const found = lines.length > 0 ? lines : foundPieces(text, scope).map((piece) => piece.text);
-  return [...new Set(found)].slice(0, MAX_CLEARED).map((line) => ({
-    kind: "ran",
-    text: `${from}: ${scope.shorten(line)}`,
-    weight: WEIGHTS.emptied,
-  }));
-}
-
-/** Of code that was read, the names; of another file, its lines. */
-function linesRead(files: readonly FileChange[], text: string): string[] {
-  const content = withoutNumbers(text);
-  const names = files.length === 1 && files[0] !== undefined ? namesIn(files[0].path, content) : "";
-  if (names !== "") return [names];
-  return foundPieces(content, { shorten: (line) => line }).map((piece) => piece.text);
-}
-
-/** Of a diff, each file with what changed in it. */
-function linesOfDiff(text: string): string[] {
-  return DIFF.test(text)
-    ? readPatch(readable(text)).map((change) => changeWords({ ...change, what: [change.what] }))
-    : [];
-}
-
-const DIFF = /^diff --git a\//m;
-
-/** The number before a line of a file, behind the tag that some tools open the file with. */
-const NUMBER = /^(?:<[a-z]{1,20}>)?\s{0,8}\d{1,6}(?:[→\t]|:| ?\| ?|\s{2})/;
-
-/** A file's text without the numbers of its lines. */
-function withoutNumbers(text: string): string {
-  const lines = text.split("\n");
-  const numbered = lines.filter((line) => NUMBER.test(line));
-  return 2 * numbered.length > lines.length
-    ? numbered.map((line) => line.replace(NUMBER, "")).join("\n")
-    : text;
-}
-
-/** Progress lines of test runners, diff markers and the lines around a search's hits: they say nothing about the work. */
-const PROGRESS =
-  /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|\[(?:The command (?:completed|has no)|Command finished|Current working directory|Python interpreter)|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ )/;
-
-/** A call's output line by line, if there is room; the fields of a record stay together. */
-export function foundPieces(text: string, { shorten }: Pick<Scope, "shorten">, told = ""): Piece[] {
-  const lines = recordLines(readable(text)).slice(0, MAX_FOUND);
-  return lines
-    .filter((line) => line.length >= MIN_CODE && /\p{L}{2}/u.test(line) && !told.includes(line))
-    .filter((line) => !PROGRESS.test(line) && !HOST_LINE.test(line))
-    .map((line) => ({ kind: "found", text: clipEnd(shorten(line), MAX_CODE), weight: WEIGHTS.found }));
-}
-
-/** The text that a host's record of a call holds; any other text itself. */
-function heldText(text: string): string {
-  if (!RECORD.test(text)) return text;
-  const held = blocksIn(parsedJson(text), 0).join("\n");
-  return 2 * held.length >= text.length ? held : text;
-}
-
-/** The strings of several lines in a value. */
-function blocksIn(value: unknown, depth: number): string[] {
-  if (typeof value === "string") return value.includes("\n") ? [value] : [];
-  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return [];
-  return Object.values(value).flatMap((field) => blocksIn(field, depth + 1));
-}
-
-const RECORD = /^\s*[[{]/;
-
-function recordLines(text: string): string[] {
-  const value = RECORD.test(text) ? parsedJson(text) : undefined;
-  return value === undefined ? text.split("\n").map(oneLine) : fieldsOf(value, 0);
-}
-
-/** The scalar fields of each object in a value, one line per object. */
-function fieldsOf(value: unknown, depth: number): string[] {
-  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return [];
-  const entries = Object.entries(value);
-  const plain = entries.filter(([, field]) => typeof field !== "object" && String(field).length <= MAX_CODE);
-  const own = plain.map(([key, field]) => (Array.isArray(value) ? String(field) : `${key}: ${field}`));
-  const inner = entries.flatMap(([key, field]) => {
-    const lines = fieldsOf(field, depth + 1);
-    return Array.isArray(value) ? lines : lines.map((line) => `${key}: ${line}`);
-  });
-  return [...(own.length === 0 ? [] : [own.join(", ")]), ...inner];
-}
-
-const TAG = /<\/?[\w-]{1,60}>/g;
-/** Says what was changed, in a sentence or in an item of a list. */
-const TELLS_CHANGE =
-  /^(?:[-*\d.)\s]*)(?:\*\*[^*]{1,80}\*\*[:\s-]*)?(?:added|extracted|changed|fixed|removed|renamed|replaced|updated|created|moved|implemented|wrote|introduced|deleted|made|committed)\b/i;
-
-function reportWeight(sentence: string, index: number): number {
-  if (NARRATION.test(sentence)) return WEIGHTS.narration;
-  if (TELLS_CHANGE.test(sentence)) return WEIGHTS.remark;
-  return index < OPENING ? WEIGHTS.other : WEIGHTS.report;
-}
-
-/** What a host writes around a report; a field of it stands on a line of its own. */
-const ABOUT_AGENT =
-  /^(?:agentId: |<usage>|(?:total_tokens|tool_uses|duration_ms): |<([\w-]{1,40})>[^<]{0,80}<\/\1>$)/;
-
-/** Sentences at the beginning of a report, which say what came of it. */
-const OPENING = 3;
-
-/** A sub-agent's report, sentence by sentence. */
-function reportPieces({ result }: Step): Piece[] {
-  return linesOf(result?.text ?? "")
-    .filter(({ code }) => !code)
-    .flatMap(({ text }) => sentences(text))
-    .filter((sentence) => /\p{L}/u.test(sentence.replace(TAG, "")) && !ABOUT_AGENT.test(sentence))
-    .map((sentence, index) => ({
-      kind: "ran",
-      text: `agent reported: ${clipEnd(bare(sentence), MAX_SENTENCE)}`,
-      weight: reportWeight(sentence, index),
-    }));
 }

@@ -1,5 +1,6 @@
 import type { SummaryStrategy } from "../../core/ports.ts";
 import { runAtOnce } from "../../errors.ts";
+import { changeWords } from "./edits.ts";
 import {
   type Earlier,
   type EarlierEpisode,
@@ -9,8 +10,9 @@ import {
   quoteLines,
   type SectionKey,
 } from "./format.ts";
-import { changeWords, filesChanged, foundPieces, outcomeWords, typedPieces } from "./items.ts";
+import { filesChanged, outcomeWords, typedPieces } from "./items.ts";
 import { NOT_RECORDED } from "./outcomes.ts";
+import { foundPieces } from "./outputs.ts";
 import { BY_USER, type Reading } from "./reading.ts";
 import { WEIGHTS } from "./remarks.ts";
 import { createSaid, createSelection, type Item, type Said } from "./select.ts";
@@ -369,7 +371,7 @@ function stopRows({ reading, shorten, asking }: Scene): string[] {
 /** What came of a step: its outcome, and what a tool of the host returned. */
 function endOf({ action, outcome, result }: Step, shorten: (text: string) => string): string {
   const returned = action.kind === "other" && outcome.detail === "" ? (result?.text ?? "") : "";
-  const [first] = foundPieces(returned.slice(0, 2_000), { shorten });
+  const [first] = foundPieces(returned.slice(0, 2_000), shorten);
   const ended = [outcomeWords(outcome), clipLine(first?.text ?? "", 160)].filter((text) => text !== "");
   return ended.length === 0 ? "" : `: ${ended.join(", ")}`;
 }

@@ -1,0 +1,160 @@
+import { changeWords, type FileChange, namesIn, readPatch } from "./edits.ts";
+import { HOST_LINE } from "./outcomes.ts";
+import { bare, MAX_CODE, MAX_SENTENCE, NARRATION, type Piece, WEIGHTS } from "./remarks.ts";
+import type { Step } from "./steps.ts";
+import { clipEnd, linesOf, oneLine, parsedJson, readable, sentences } from "./text.ts";
+
+// What calls gave back, in pieces: names of code, changes of a diff, fields of a record, lines, reports of sub-agents.
+
+/** Removes the common root from paths. */
+type Shorten = (text: string) => string;
+
+const MIN_LINE = 24;
+/** Lines of a result that may be told, and levels of a record. */
+const MAX_FOUND = 40;
+const MAX_DEPTH = 5;
+/** Maximum characters of the call that a cleared output came from. */
+const MAX_FROM = 80;
+/** Maximum lines of a cleared output, and their characters: a search's first hits say most, and the archive has the rest. */
+const MAX_CLEARED = 6;
+const MAX_TOLD = 240;
+
+/** The names that a file of code defines. */
+export function namesRead({ action, result }: Step, shorten: Shorten): Piece[] {
+  const [file] = action.files;
+  if (file === undefined || action.files.length > 1) return [];
+  const names = namesIn(file.path, withoutNumbers(heldText(result?.text ?? "")));
+  return names === ""
+    ? []
+    : [{ kind: "found", text: `${shorten(file.path)}: ${names}`, weight: WEIGHTS.names }];
+}
+
+/** What a cleared output held, behind the call that stays next to the summary. */
+export function emptiedPieces({ action, outcome, result }: Step, shorten: Shorten): Piece[] {
+  // The call itself shows that an edit was made.
+  if (action.kind === "edit" && outcome.state !== "failed") return [];
+  const words = clipEnd(shorten(action.words), MAX_FROM);
+  // A colon ends the call, so that the next line of it need not name it again.
+  const from = words.includes("`") ? words : words.replaceAll(": ", " ");
+  const text = heldText(result?.text ?? "");
+  const lines = action.kind === "read" ? linesRead(action.files, text) : linesOfDiff(text);
+  const found = lines.length > 0 ? lines : foundLines(text);
+  return [...new Set(found)].slice(0, MAX_CLEARED).map((line) => ({
+    kind: "ran",
+    text: `${from}: ${clipEnd(shorten(line), MAX_TOLD)}`,
+    weight: WEIGHTS.emptied,
+  }));
+}
+
+/** Of code that was read, the names; of another file, its lines. */
+function linesRead(files: readonly FileChange[], text: string): string[] {
+  const content = withoutNumbers(text);
+  const names = files.length === 1 && files[0] !== undefined ? namesIn(files[0].path, content) : "";
+  if (names !== "") return [names];
+  return foundLines(content);
+}
+
+/** Of a diff, each file with what changed in it. */
+function linesOfDiff(text: string): string[] {
+  return DIFF.test(text)
+    ? readPatch(readable(text)).map((change) => changeWords({ ...change, what: [change.what] }))
+    : [];
+}
+
+const DIFF = /^diff --git a\//m;
+
+/** The number before a line of a file, behind the tag that some tools open the file with. */
+const NUMBER = /^(?:<[a-z]{1,20}>)?\s{0,8}\d{1,6}(?:[→\t]|:| ?\| ?|\s{2})/;
+
+/** A file's text without the numbers of its lines. */
+function withoutNumbers(text: string): string {
+  const lines = text.split("\n");
+  const numbered = lines.filter((line) => NUMBER.test(line));
+  return 2 * numbered.length > lines.length
+    ? numbered.map((line) => line.replace(NUMBER, "")).join("\n")
+    : text;
+}
+
+/** Progress lines of test runners, diff markers and the lines around a search's hits: they say nothing about the work. */
+const PROGRESS =
+  /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|\[(?:The command (?:completed|has no)|Command finished|Current working directory|Python interpreter)|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ )/;
+
+/** A call's output line by line, if there is room, without what is `told` already. */
+export function foundPieces(text: string, shorten: Shorten, told = ""): Piece[] {
+  return foundLines(text)
+    .filter((line) => !told.includes(line))
+    .map((line) => ({ kind: "found", text: clipEnd(shorten(line), MAX_CODE), weight: WEIGHTS.found }));
+}
+
+/** The lines of an output that say something; the fields of a record stay together. */
+function foundLines(text: string): string[] {
+  return recordLines(readable(text))
+    .slice(0, MAX_FOUND)
+    .filter((line) => line.length >= MIN_LINE && /\p{L}{2}/u.test(line))
+    .filter((line) => !PROGRESS.test(line) && !HOST_LINE.test(line));
+}
+
+/** The text that a host's record of a call holds; any other text itself. */
+function heldText(text: string): string {
+  if (!RECORD.test(text)) return text;
+  const held = blocksIn(parsedJson(text), 0).join("\n");
+  return 2 * held.length >= text.length ? held : text;
+}
+
+/** The strings of several lines in a value. */
+function blocksIn(value: unknown, depth: number): string[] {
+  if (typeof value === "string") return value.includes("\n") ? [value] : [];
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return [];
+  return Object.values(value).flatMap((field) => blocksIn(field, depth + 1));
+}
+
+const RECORD = /^\s*[[{]/;
+
+function recordLines(text: string): string[] {
+  const value = RECORD.test(text) ? parsedJson(text) : undefined;
+  return value === undefined ? text.split("\n").map(oneLine) : fieldsOf(value, 0);
+}
+
+/** The scalar fields of each object in a value, one line per object. */
+function fieldsOf(value: unknown, depth: number): string[] {
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return [];
+  const entries = Object.entries(value);
+  const plain = entries.filter(([, field]) => typeof field !== "object" && String(field).length <= MAX_CODE);
+  const own = plain.map(([key, field]) => (Array.isArray(value) ? String(field) : `${key}: ${field}`));
+  const inner = entries.flatMap(([key, field]) => {
+    const lines = fieldsOf(field, depth + 1);
+    return Array.isArray(value) ? lines : lines.map((line) => `${key}: ${line}`);
+  });
+  return [...(own.length === 0 ? [] : [own.join(", ")]), ...inner];
+}
+
+const TAG = /<\/?[\w-]{1,60}>/g;
+/** Says what was changed, in a sentence or in an item of a list. */
+const TELLS_CHANGE =
+  /^(?:[-*\d.)\s]*)(?:\*\*[^*]{1,80}\*\*[:\s-]*)?(?:added|extracted|changed|fixed|removed|renamed|replaced|updated|created|moved|implemented|wrote|introduced|deleted|made|committed)\b/i;
+
+function reportWeight(sentence: string, index: number): number {
+  if (NARRATION.test(sentence)) return WEIGHTS.narration;
+  if (TELLS_CHANGE.test(sentence)) return WEIGHTS.remark;
+  return index < OPENING ? WEIGHTS.other : WEIGHTS.report;
+}
+
+/** What a host writes around a report; a field of it stands on a line of its own. */
+const ABOUT_AGENT =
+  /^(?:agentId: |<usage>|(?:total_tokens|tool_uses|duration_ms): |<([\w-]{1,40})>[^<]{0,80}<\/\1>$)/;
+
+/** Sentences at the beginning of a report, which say what came of it. */
+const OPENING = 3;
+
+/** A sub-agent's report, sentence by sentence. */
+export function reportPieces({ result }: Step): Piece[] {
+  return linesOf(result?.text ?? "")
+    .filter(({ code }) => !code)
+    .flatMap(({ text }) => sentences(text))
+    .filter((sentence) => /\p{L}/u.test(sentence.replace(TAG, "")) && !ABOUT_AGENT.test(sentence))
+    .map((sentence, index) => ({
+      kind: "ran",
+      text: `agent reported: ${clipEnd(bare(sentence), MAX_SENTENCE)}`,
+      weight: reportWeight(sentence, index),
+    }));
+}
