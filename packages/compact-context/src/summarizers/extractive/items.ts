@@ -3,7 +3,7 @@ import { isLookingCommand } from "./commands.ts";
 import { changeWords, type FileChange } from "./edits.ts";
 import type { Told } from "./format.ts";
 import { NOT_RECORDED, type Outcome, REFUSAL, tookEffect } from "./outcomes.ts";
-import { emptiedPieces, foundPieces, namesRead, reportPieces } from "./outputs.ts";
+import { emptiedPieces, foundPieces, reportPieces } from "./outputs.ts";
 import type { Entry, Episode, Reading, Statement } from "./reading.ts";
 import {
   answerFirst,
@@ -98,25 +98,12 @@ function* piecesOf({ request, about, entries }: Episode, scope: Scope): Generato
     runs: groupBy(steps, keyOf),
   };
   let asked = ASKS.test(request?.text ?? "");
-  const names: [number, Piece[]][] = [];
   for (const entry of entries) {
-    const pieces = entryPieces(entry, last, { ...scope, asked });
-    // Files that are read in a row are told as one: what they define comes behind the last of them.
-    const read = entry.kind === "step" && entry.step.action.kind === "read" ? entry.step : undefined;
-    if (read === undefined) yield* names.splice(0);
-    yield [entry.message, pieces];
-    if (read !== undefined && pieces[0]?.kind === "looked")
-      names.push([entry.message, namesRead(read, scope.shorten)]);
-    asked = stillAsked(entry, asked);
+    yield [entry.message, entryPieces(entry, last, { ...scope, asked })];
+    if (entry.kind === "user") asked = ASKS.test(entry.speech.text);
+    else if (entry.kind === "answer") asked ||= ASKS.test(entry.answer.text);
+    else if (entry.kind === "assistant") asked &&= !entry.closing;
   }
-  yield* names;
-}
-
-/** Whether a question of the person's waits behind an entry. */
-function stillAsked(entry: Entry, asked: boolean): boolean {
-  if (entry.kind === "user") return ASKS.test(entry.speech.text);
-  if (entry.kind === "answer") return asked || ASKS.test(entry.answer.text);
-  return asked && !(entry.kind === "assistant" && entry.closing);
 }
 
 const ASKS = /[?？](?:\s|$)/;

@@ -19,16 +19,6 @@ const MAX_FROM = 80;
 const MAX_CLEARED = 6;
 const MAX_TOLD = 240;
 
-/** The names that a file of code defines. */
-export function namesRead({ action, result }: Step, shorten: Shorten): Piece[] {
-  const [file] = action.files;
-  if (file === undefined || action.files.length > 1) return [];
-  const names = namesIn(file.path, withoutNumbers(heldText(result?.text ?? "")));
-  return names === ""
-    ? []
-    : [{ kind: "found", text: `${shorten(file.path)}: ${names}`, weight: WEIGHTS.names }];
-}
-
 /** What a cleared output held, behind the call that stays next to the summary. */
 export function emptiedPieces({ action, outcome, result }: Step, shorten: Shorten): Piece[] {
   // The call itself shows that an edit was made.

@@ -34,7 +34,6 @@ export const WEIGHTS = {
   committed: 4,
   other: 0.8,
   looked: 0.1,
-  names: 0.15,
   found: 0.3,
   /** The only content left of a cleared output. */
   emptied: 1,
