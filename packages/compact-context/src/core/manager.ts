@@ -168,16 +168,11 @@ export class SessionManager {
     return { accepted: false, tokens: 0, triggerTokens: 0, waitCalls: 0 };
   }
 
-  /**
-   * True for a request over its budget, by what the session in memory has learned of its provider's counts;
-   * throws like `preflight` for a list that cannot be read.
-   */
+  /** True for a request over its budget, by the counts of the session in memory; throws like `preflight`. */
   isOverBudget(sessionId: string, messages: readonly unknown[], request: PreflightRequest = {}): boolean {
     requireList(messages);
     requireRequest(request);
-    const session = new Session("");
-    const { calibration } = this.#sessions.peek(sessionId)?.state ?? session.state;
-    session.state = { ...session.state, calibration };
+    const session = new Session("", this.#sessions.peek(sessionId)?.state.calibration);
     session.observe(messages, request, this.#settingsFor(request), this.#parts.environment.now());
     return session.isOver();
   }

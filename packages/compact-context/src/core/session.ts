@@ -108,8 +108,9 @@ export class Session {
   #warnedOfFrequent = false;
   #warnedOfFixedPart = false;
 
-  constructor(id: string) {
+  constructor(id: string, calibration?: Calibration) {
     this.id = id;
+    if (calibration !== undefined) this.#setCalibration(calibration);
   }
 
   /** The part of the state that applies to the view: only counts and calibration if the histories differ. */

@@ -83,17 +83,6 @@ export function compactLanguageModelMiddleware(
     const shorter = await fitHarder(options.manager, preflight, { ...call, error });
     return Reflect.apply(again, model, [{ ...params, prompt: shorter.map(inParts) }]) as PromiseLike<Result>;
   };
-  const sendFitting = async <Result>(
-    asked: Asked,
-    method: Method,
-    send: () => PromiseLike<Result>,
-  ): Promise<Result> => {
-    try {
-      return await send();
-    } catch (error) {
-      return sendShorter(asked, method, error);
-    }
-  };
   return {
     specificationVersion: "v4" as never,
     async transformParams({ params }) {
@@ -117,13 +106,17 @@ export function compactLanguageModelMiddleware(
     },
     async wrapGenerate({ doGenerate, ...call }) {
       const { params } = call;
-      const result = await sendFitting(call, "doGenerate", doGenerate);
+      const result = await Promise.resolve(doGenerate()).catch((error: unknown) =>
+        sendShorter<Awaited<ReturnType<typeof doGenerate>>>(call, "doGenerate", error),
+      );
       note(params, objectOf(result).usage);
       return result;
     },
     async wrapStream({ doStream, ...call }) {
       const { params } = call;
-      const result = await sendFitting(call, "doStream", doStream);
+      const result = await Promise.resolve(doStream()).catch((error: unknown) =>
+        sendShorter<Awaited<ReturnType<typeof doStream>>>(call, "doStream", error),
+      );
       const [beginning, whole] = streamOf(result).tee();
       const error = await firstError(beginning);
       const again =
