@@ -220,7 +220,7 @@ describe("output that was emptied in a list that stays", () => {
       "index 1111111..2222222 100644",
       "--- a/src/quays.ts",
       "+++ b/src/quays.ts",
-      "@@ -1,3 +1,7 @@",
+      "@@ -1 +1,4 @@",
       " export const LIMIT = 4;",
       "+export function shallowest(quays: readonly Quay[]): Quay {",
       "+  return quays[0];",
@@ -236,6 +236,63 @@ describe("output that was emptied in a list that stays", () => {
     expect(await told("Bash", { command: "git diff" }, diff)).toEqual([
       "Did: ran `git diff`: src/quays.ts: added shallowest() · src/old.ts (deleted): removed gone()",
     ]);
+  });
+
+  it.each([
+    ["an output behind it", "src/quays.ts", "FAIL test/quays.test.ts > is deep enough for every ship"],
+    ["more lines than its hunk has", "src/quays.ts", "+export function wrong(quays: readonly Quay[]) {"],
+  ])("with %s is told by its lines, as no change", async (_, file, more) => {
+    const diff = [
+      `diff --git a/${file} b/${file}`,
+      `--- a/${file}`,
+      `+++ b/${file}`,
+      "@@ -1 +1 @@",
+      "-export const LIMIT_OF_THE_QUAY = 4;",
+      "+export const LIMIT_OF_THE_QUAY = 5;",
+      more,
+    ].join("\n");
+    const [line = ""] = await told("Bash", { command: "git diff src" }, diff);
+    expect(line).toContain(more);
+    expect(line).not.toContain("added wrong()");
+  });
+
+  it("tells a commit's message before its changes, and a record's fields before its text", async () => {
+    const commit = [
+      "commit 4a5b6c7d8e9f",
+      "    Never lower the limit of the north quay",
+      "diff --git a/a.ts b/a.ts",
+      "--- a/a.ts",
+      "+++ b/a.ts",
+      "@@ -1 +1,3 @@",
+      " const a = 1;",
+      "+export function shallowest() {",
+      "+}",
+    ].join("\n");
+    expect(await told("Bash", { command: "git show" }, commit)).toEqual([
+      "Did: ran `git show`: Never lower the limit of the north quay · a.ts: added shallowest()",
+    ]);
+    const log = "the crane of the north quay went up and down all day\n".repeat(9);
+    const record = JSON.stringify({ status: "failed", error: "quota of the quay exceeded", log });
+    const [line = ""] = await told("weigh", {}, record);
+    expect(line).toContain("status: failed, error: quota of the quay exceeded · the crane of the north quay");
+  });
+
+  it("keeps numbers that count no lines, and the lines between those that do", async () => {
+    const [log = ""] = await told(
+      "Read",
+      { file_path: "/srv/app.log" },
+      [
+        "14:02:11 ERROR the crane of the north quay fell",
+        "14:02:12 ERROR the south quay closed behind it",
+      ].join("\n"),
+    );
+    expect(log).toContain("14:02:11 ERROR the crane of the north quay fell · 14:02:12 ERROR");
+    const failed = await told(
+      "Bash",
+      { command: "cat src/a.ts && ls missing" },
+      "export function alpha() {}\nls: cannot access 'missing quay'",
+    );
+    expect(failed.join()).toContain("cannot access 'missing quay'");
   });
 
   it("names its call once where lines hold bars, in the next round too", async () => {

@@ -78,9 +78,11 @@ function addedLines({ before, after }: Hunk): string[] {
   return after.map((line) => line.trim()).filter((line) => line !== "" && !known.has(line));
 }
 
-/** The names that code defines, outermost ones only; empty for files that are no code. */
+/** The names that code defines, outermost ones only; empty for files that are no code, or whose values say more. */
 export function namesIn(path: string, content: string): string {
-  return rulesFor(path).rules.includes(CODE[0] as Rule) ? namesOf(path, content.split("\n")) : "";
+  if (!rulesFor(path).rules.includes(CODE[0] as Rule)) return "";
+  const names = namesOf(path, content.split("\n"));
+  return names.split(", ").every((name) => CONSTANT.test(name)) ? "" : names;
 }
 
 function namesOf(path: string, lines: readonly string[]): string {
@@ -143,14 +145,23 @@ type Rule = readonly [form: keyof typeof FORMS, line: RegExp];
 const MODIFIER =
   "(?:(?:export|default|declare|abstract|public|private|protected|internal|static|final|sealed|data|open|partial|pub|inline|readonly|async|override|virtual|unsafe|extern|suspend|fileprivate)\\s{1,4}|pub\\([a-z:]{1,20}\\)\\s){0,6}";
 
+/** What follows a name that a keyword defines; other words make it a sentence. */
+const NAMED =
+  "(?=\\s{0,4}(?:$|[{(:<=@;,\\[]|//|/\\*|#|(?:extends|implements|with|where|for|permits|is|in|final)\\b))";
+
 const CODE: readonly Rule[] = [
   [
     "bare",
     new RegExp(
-      `^${MODIFIER}(?<word>class|interface|enum|struct|trait|protocol|record|namespace|module|extension|object|union|mod|impl)\\s{1,4}(?<name>[A-Za-z_$][\\w$.:]{0,80})`,
+      `^${MODIFIER}(?<word>class|interface|enum|struct|trait|protocol|record|namespace|module|extension|object|union|mod|impl)\\s{1,4}(?<name>[A-Za-z_$](?:[\\w$.:]{0,80}[\\w$])?)${NAMED}`,
     ),
   ],
-  ["bare", new RegExp(`^${MODIFIER}(?<word>type)\\s{1,4}(?<name>[A-Za-z_]\\w{0,80})\\b(?=[\\s<=])`)],
+  [
+    "bare",
+    new RegExp(
+      `^${MODIFIER}(?<word>type)\\s{1,4}(?<name>[A-Za-z_]\\w{0,80})(?=\\s?[<=]|\\s{1,4}(?:struct|interface|func|map|chan|\\[|\\*|u?int\\d*|float\\d*|string|bool|byte|rune|error)|$)`,
+    ),
+  ],
   [
     "called",
     new RegExp(
@@ -164,7 +175,7 @@ const CODE: readonly Rule[] = [
   ["test", /^(?:describe|it|test|suite|context|t\.Run)(?:\.\w{1,20})?\(\s?["'`](?<name>[^"'`]{1,100})["'`]/],
   [
     "called",
-    /^(?!(?:return|await|else|throw|new|if|for|while|switch|catch|do|try|with|elseif|using|lock|foreach|super|case)\b)(?:[\w$<>[\],.?*&:@]{1,60}\s){0,6}[*&#]{0,2}(?!(?:if|for|while|switch|catch|function|func|match|describe|it|test)\b)(?<name>[A-Za-z_$~][\w$:~]{0,80})(?:<[^<>]{0,60}>)?\((?!["'`])(?![^;]{0,250}(?:=>|function))[^;]{0,250}\{$/,
+    /^(?!(?:return|await|else|throw|new|if|for|while|switch|match|catch|do|try|with|elseif|using|lock|foreach|super|case)\b)(?:[\w$<>[\],.?*&:@]{1,60}\s){0,6}[*&#]{0,2}(?!(?:if|for|while|switch|catch|function|func|match|describe|it|test)\b)(?<name>[A-Za-z_$~][\w$:~]{0,80})(?:<[^<>]{0,60}>)?\((?!["'`])(?![^;]{0,250}(?:=>|function))[^;]{0,250}(?<![(,]\s?)\{$/,
   ],
   ["bare", /^(?:[\w<>[\]]{1,40}\s){0,6}(?<name>[A-Z][A-Z0-9_]{2,60})(?:\s?:\s?[^=]{1,60})?\s?=(?!=)/],
 ];
@@ -246,14 +257,18 @@ interface Owned {
 const QUOTES = /`|"""|'''/g;
 const FENCES = /^\s{0,3}(?:```|~~~)/g;
 
-/** For each line whether it stands in such a string or block; none where a hunk begins or ends within one. */
+const COMMENT_OPENS = /^\s*\/\*/;
+
+/** For each line whether it stands in such a string, block or comment; none where a hunk begins or ends within one. */
 function quotedLines(lines: readonly string[], language: Language): boolean[] {
   let open = false;
+  let isComment = false;
   const quoted = lines.map((line) => {
-    const within = open;
-    const marks = language.comment.test(line.trim())
-      ? null
-      : line.match(language === PROSE ? FENCES : QUOTES);
+    const within = open || isComment;
+    const isCode = !isComment && !language.comment.test(line.trim());
+    if (isComment || (!open && language.comment === SLASHES && COMMENT_OPENS.test(line)))
+      isComment = !line.includes("*/");
+    const marks = isCode ? line.match(language === PROSE ? FENCES : QUOTES) : null;
     if (marks !== null && marks.length % 2 === 1) open = !open;
     return within;
   });

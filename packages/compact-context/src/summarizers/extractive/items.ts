@@ -51,6 +51,7 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
   };
   const scope: Scope = {
     shorten,
+    newest: last - NEWEST_MESSAGES,
     decisions: groupBy(reading.decisions, ({ message }) => message),
     asked: false,
   };
@@ -82,6 +83,8 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
 interface Scope {
   /** Removes the common root from paths. */
   readonly shorten: (text: string) => string;
+  /** First of the newest messages. */
+  readonly newest: number;
   /** What each message settled. */
   readonly decisions: ReadonlyMap<number, readonly Statement[]>;
   /** The person's last words ask something. */
@@ -176,7 +179,7 @@ export function filesChanged(steps: readonly Step[]): FileStory[] {
     if (change.effect === "read") continue;
     const known = stories.get(path);
     const before = known?.what ?? [];
-    const { effect, what } = change.effect === "created" ? written(change, before.length > 0) : change;
+    const { effect, what } = change.effect === "created" ? written(change, known) : change;
     stories.delete(path);
     stories.set(path, {
       path,
@@ -192,10 +195,14 @@ export function filesChanged(steps: readonly Step[]): FileStory[] {
 /** A file that was written as a whole, told as what it replaces. */
 function written(
   { what, step }: FileChange & Pick<FileStory, "step">,
-  isTold: boolean,
+  known: FileStory | undefined,
 ): Pick<FileChange, "effect" | "what"> {
-  const effect = rewrites(step) ? "rewritten" : "created";
-  return { effect, what: isTold && what !== "" ? `written anew with ${what}` : what };
+  const isNew = known === undefined || known.effect === "deleted" || known.what.length === 0;
+  const again = !isNew && what !== "" && !known.what.includes(what);
+  return {
+    effect: rewrites(step) ? "rewritten" : "created",
+    what: again ? `written anew with ${what}` : what,
+  };
 }
 
 /** How tools report that a file which they wrote was there before. */
@@ -286,6 +293,9 @@ function stepPieces(step: Step, last: Last, scope: Scope): Piece[] {
   return runs.at(-1) === step ? donePieces(step, runs.length, scope) : [];
 }
 
+/** What these print is the repository's past, not a finding. */
+const LISTS = /\bgit (?:log|status|fetch|branch|diff --(?:stat|name))\b/;
+
 /** A step that changed no file, placed where it last happened. */
 function donePieces(step: Step, times: number, scope: Scope): Piece[] {
   const { action } = step;
@@ -297,7 +307,12 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
       return [];
     case "read":
     case "search":
-      return [{ kind: "looked", text: words, weight: WEIGHTS.looked }];
+      return [
+        { kind: "looked", text: words, weight: WEIGHTS.looked },
+        ...(action.kind === "run" && step.message >= scope.newest && !LISTS.test(action.command ?? "")
+          ? foundPieces(step.result?.text ?? "", scope.shorten)
+          : []),
+      ];
     case "agent":
       return [
         { kind: "ran", text: words, weight: WEIGHTS.other },

@@ -1,4 +1,5 @@
-import { changeWords, type FileChange, namesIn, readPatch } from "./edits.ts";
+import type { Action } from "./actions.ts";
+import { changeWords, namesIn, readPatch } from "./edits.ts";
 import { HOST_LINE } from "./outcomes.ts";
 import { bare, MAX_CODE, MAX_SENTENCE, NARRATION, type Piece, WEIGHTS } from "./remarks.ts";
 import type { Step } from "./steps.ts";
@@ -21,14 +22,15 @@ const MAX_TOLD = 240;
 
 /** What a cleared output held, behind the call that stays next to the summary. */
 export function emptiedPieces({ action, outcome, result }: Step, shorten: Shorten): Piece[] {
+  const { text = "", isError = false } = result ?? {};
+  const failed = isError || outcome.state === "failed";
   // The call itself shows that an edit was made.
-  if (action.kind === "edit" && outcome.state !== "failed") return [];
+  if (action.kind === "edit" && !failed) return [];
   const words = clipEnd(shorten(action.words), MAX_FROM);
   // A colon ends the call, so that the next line of it need not name it again.
   const from = words.includes("`") ? words : words.replaceAll(": ", " ");
-  const text = heldText(result?.text ?? "");
-  const lines = action.kind === "read" ? linesRead(action.files, text) : linesOfDiff(text);
-  const found = lines.length > 0 ? lines : foundLines(text);
+  const reads = action.kind === "read" && !failed;
+  const found = reads ? linesRead(action, text) : (linesOfDiff(text) ?? foundLines(text));
   return [...new Set(found)].slice(0, MAX_CLEARED).map((line) => ({
     kind: "ran",
     text: `${from}: ${clipEnd(shorten(line), MAX_TOLD)}`,
@@ -36,33 +38,63 @@ export function emptiedPieces({ action, outcome, result }: Step, shorten: Shorte
   }));
 }
 
-/** Of code that was read, the names; of another file, its lines. */
-function linesRead(files: readonly FileChange[], text: string): string[] {
-  const content = withoutNumbers(text);
-  const names = files.length === 1 && files[0] !== undefined ? namesIn(files[0].path, content) : "";
-  if (names !== "") return [names];
-  return foundLines(content);
+/** Of one file of code that was read, the names; of another, and of what several commands print, the lines. */
+function linesRead({ files, command = "" }: Action, text: string): string[] {
+  const content = withoutNumbers(readable(heldText(text)));
+  const [file] = files.length === 1 && !/&&|;/.test(command) ? files : [];
+  const names = file === undefined ? "" : namesIn(file.path, content);
+  return names === "" ? foundLines(content) : [names];
 }
 
-/** Of a diff, each file with what changed in it. */
-function linesOfDiff(text: string): string[] {
-  return DIFF.test(text)
-    ? readPatch(readable(text)).map((change) => changeWords({ ...change, what: [change.what] }))
-    : [];
+const DIFF = /^diff --git /m;
+/** The lines of a diff outside of its hunks. */
+const HEADER =
+  /^(?:diff --git |index |(?:old|new|deleted file|new file) mode |(?:dis)?similarity index |(?:rename|copy) (?:from|to) |--- |\+\+\+ |\\ |$)/;
+const HUNK = /^@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@/;
+
+/**
+ * The lines above a diff, then each file with what changed in it; undefined for a text with anything else, which could
+ * be told as a change.
+ */
+function linesOfDiff(text: string): string[] | undefined {
+  const start = text.search(DIFF);
+  if (start < 0 || readable(text) !== text) return undefined;
+  const diff = text.slice(start);
+  const files = diff.match(/^diff --git /gm)?.length ?? 0;
+  const changes = isWholeDiff(diff.split(/\r?\n/)) ? readPatch(diff) : [];
+  if (changes.length !== files) return undefined;
+  const told = changes.map((change) => changeWords({ ...change, what: [change.what] }));
+  const above = foundLines(text.slice(0, start));
+  const room = MAX_CLEARED - above.length;
+  if (told.length <= room || room < 2) return [...above, ...told];
+  return [...above, ...told.slice(0, room - 1), `${told.length - room + 1} more files`];
 }
 
-const DIFF = /^diff --git a\//m;
+/** True if every line stands in a hunk, by the numbers above it, or in a file's header. */
+function isWholeDiff(lines: readonly string[]): boolean {
+  let [old, now] = [0, 0];
+  return lines.every((line) => {
+    if (old > 0 || now > 0) {
+      if (/^(?:[ -]|$)/.test(line)) old -= 1;
+      if (/^(?:[ +]|$)/.test(line)) now -= 1;
+      return /^(?:[ +\\-]|$)/.test(line);
+    }
+    const hunk = HUNK.exec(line);
+    if (hunk !== null) [old, now] = [Number(hunk[1] ?? 1), Number(hunk[2] ?? 1)];
+    return hunk !== null || HEADER.test(line);
+  });
+}
 
 /** The number before a line of a file, behind the tag that some tools open the file with. */
-const NUMBER = /^(?:<[a-z]{1,20}>)?\s{0,8}\d{1,6}(?:[→\t]|:| ?\| ?|\s{2})/;
+const NUMBER = /^(?:<[a-z]{1,20}>)?\s{0,8}(\d{1,6})(?:[→\t]|:| ?\| ?|\s{2})/;
 
-/** A file's text without the numbers of its lines. */
+/** A file's text without the numbers of its lines, each one more than the one before. */
 function withoutNumbers(text: string): string {
   const lines = text.split("\n");
-  const numbered = lines.filter((line) => NUMBER.test(line));
-  return 2 * numbered.length > lines.length
-    ? numbered.map((line) => line.replace(NUMBER, "")).join("\n")
-    : text;
+  const numbers = lines.flatMap((line) => NUMBER.exec(line)?.[1] ?? []).map(Number);
+  const isCounted = numbers.every((number, at) => at === 0 || number === (numbers[at - 1] ?? 0) + 1);
+  if (numbers.length < 2 || !isCounted || 2 * numbers.length < lines.length) return text;
+  return lines.map((line) => line.replace(NUMBER, "")).join("\n");
 }
 
 /** Progress lines of test runners, diff markers and the lines around a search's hits: they say nothing about the work. */
@@ -84,7 +116,7 @@ function foundLines(text: string): string[] {
     .filter((line) => !PROGRESS.test(line) && !HOST_LINE.test(line));
 }
 
-/** The text that a host's record of a call holds; any other text itself. */
+/** The text of a file in a host's record of a call; any other text itself. */
 function heldText(text: string): string {
   if (!RECORD.test(text)) return text;
   const held = blocksIn(parsedJson(text), 0).join("\n");
@@ -102,7 +134,9 @@ const RECORD = /^\s*[[{]/;
 
 function recordLines(text: string): string[] {
   const value = RECORD.test(text) ? parsedJson(text) : undefined;
-  return value === undefined ? text.split("\n").map(oneLine) : fieldsOf(value, 0);
+  if (value === undefined) return text.split("\n").map(oneLine);
+  const long = blocksIn(value, 0).filter((block) => block.length > MAX_CODE);
+  return [...fieldsOf(value, 0), ...long.flatMap((block) => block.split("\n").map(oneLine))];
 }
 
 /** The scalar fields of each object in a value, one line per object. */
@@ -131,7 +165,7 @@ function reportWeight(sentence: string, index: number): number {
 
 /** What a host writes around a report; a field of it stands on a line of its own. */
 const ABOUT_AGENT =
-  /^(?:agentId: |<usage>|(?:total_tokens|tool_uses|duration_ms): |<([\w-]{1,40})>[^<]{0,80}<\/\1>$)/;
+  /^(?:agentId: |<usage>|(?:total_tokens|tool_uses|duration_ms): |<((?:task|agent|session|output|tool)[_-]\w{1,40}|status)>[^<]{0,80}<\/\1>$)/;
 
 /** Sentences at the beginning of a report, which say what came of it. */
 const OPENING = 3;

@@ -75,16 +75,21 @@ function unsettled(runs: readonly Step[], steps: readonly Step[]): Step[] {
   if (runs.every(({ outcome }) => outcome.state !== "failed")) return [...runs];
   const places = new Map(steps.map((step, at) => [step, at]));
   const passed = steps.flatMap((step, at) =>
-    step.outcome.state === "passed" ? [{ step, at, kinds: kindsPassed(step) }] : [],
+    step.outcome.state === "passed" ? [{ step, at, kinds: kindsPassed(step), choice: choiceOf(step) }] : [],
   );
-  return runs.filter((run) => {
-    const kind = run.outcome.state === "failed" ? kindOfFailure(run) : undefined;
-    const from = places.get(run) ?? 0;
-    return !passed.some(
-      ({ step, at, kinds }) =>
-        at > from && kind !== undefined && kinds.includes(kind) && settles(step, kind, run),
-    );
+  return runs.filter((step) => {
+    const kind = step.outcome.state === "failed" ? kindOfFailure(step) : undefined;
+    if (kind === undefined) return true;
+    const from = places.get(step) ?? 0;
+    const failed = { step, choice: choiceOf(step) };
+    return !passed.some((run) => run.at > from && run.kinds.includes(kind) && settles(run, kind, failed));
   });
+}
+
+/** A run and the words by which it chooses its tests. */
+interface Run {
+  readonly step: Step;
+  readonly choice: readonly string[];
 }
 
 /** Steps with the same key did the same thing. */
@@ -109,9 +114,12 @@ export function familiesIn(text: string): Family[] {
 }
 
 const WHOLE = /(?:^|[\s:])(?:ci|check|verify|validate|all|precommit|pre-commit)(?=$|[\s:])/;
-/** A partial test run, also by words behind the `--` of a package manager. */
+/** A partial test run. */
 const CHOSEN =
-  /\b(?:npm|pnpm|yarn|bun|cargo)\s[^;&|\n]{1,80}?\s--\s+[^-\s]|(?:^|\s)(?:-run|-k|-t|--grep|--filter|-m(?! (?:pytest|unittest)\b)|--testNamePattern|--test-name-pattern|--only)\b|::|\.(?:test|spec)\.\w|_test\.\w|test_\w+\.py/;
+  /(?:^|\s)(?:-run|-k|-t|--grep|--filter|-m(?! (?:pytest|unittest)\b)|--testNamePattern|--test-name-pattern|--only)\b|::|\.(?:test|spec)\.\w|_test\.\w|test_\w+\.py/;
+/** Words behind the `--` of a package manager's script, which choose some of its tests. */
+const CHOICE_OF_SCRIPT =
+  /\b(?:npm|pnpm|yarn|bun|cargo)(?: run)? \S{0,40}test\S{0,40} (?:[^;&|\n]{0,80} )?-- ([^;&|\n-][^;&|\n]{0,200})$/;
 const CONFLICT = /\bCONFLICT\b|^Automatic merge|\[(?:remote )?rejected\]|failed to push/;
 const CONCLUDES = /\bgit\b.{0,100}\b(?:commit|push|(?:merge|rebase|cherry-pick) --(?:continue|abort|skip))\b/;
 
@@ -176,20 +184,30 @@ function kindsOf(step: Step): readonly string[] {
 }
 
 /** Whether a passing run shows a failure of that kind to be fixed: a partial run covers only the same run. */
-function settles(run: Step, kind: string, before: Step): boolean {
-  const [here, there] = [keyOf(run), keyOf(before)];
-  if (kind !== "test" || !CHOSEN.test(here) || here === there) return true;
-  // It chose more of what was chosen before.
-  if (CHOSEN.test(there) && here.startsWith(`${there} `)) return true;
-  return linesOfFailure(before).some((line) => names(here, line));
+function settles(run: Run, kind: string, failed: Run): boolean {
+  if (kind !== "test") return true;
+  const { choice, step } = run;
+  const isWhole = failed.choice.length === 0;
+  const isOther = choice.length > 0 && (isWhole || failed.choice.some((word) => !choice.includes(word)));
+  const isPart = CHOSEN.test(step.action.command ?? "") && keyOf(failed.step) !== keyOf(step);
+  return (!isOther && !isPart) || linesOfFailure(failed.step).some((line) => names(run, line));
+}
+
+/** The words by which a run of a package manager's script chooses its tests. */
+function choiceOf({ action: { command = "" } }: Step): string[] {
+  const [, words = ""] = CHOICE_OF_SCRIPT.exec(command.trim()) ?? [];
+  return words
+    .split(/\s+/)
+    .map((word) => word.replace(/^["']?(?:\.\/)?|["']$/g, ""))
+    .filter((word) => !["", ".", "run"].includes(word));
 }
 
 /** True if a command selects the test that a failure line names, by its name or by a part of it. */
-function names(command: string, line: string): boolean {
-  const [, parts = ""] = command.split(" -- ");
+function names({ step, choice }: Run, line: string): boolean {
+  const { command = "" } = step.action;
   return (
     (line.match(/[\w./-]{6,}/g) ?? []).some((name) => command.includes(name)) ||
-    parts.split(" ").some((part) => part.length > 3 && line.includes(part))
+    choice.some((part) => part.length > 3 && line.includes(part))
   );
 }
 
