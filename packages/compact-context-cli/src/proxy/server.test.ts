@@ -186,6 +186,7 @@ describe("a call through the proxy", () => {
     const named: Record<string, string> = type === undefined ? headers : { ...headers, "content-type": type };
     await fetch(`${server.url}/v1/messages`, { method: "POST", headers: named, body });
     expect(provider.seen[0]?.body).toContain("COMPACT-SUMMARY");
+    expect(provider.seen[0]?.headers["content-type"]).toBe(type);
   });
 
   it.each([

@@ -110,7 +110,7 @@ interface Passing {
   readonly bytes: Uint8Array;
   readonly body: Json;
   readonly target: URL;
-  send(body: Uint8Array | string, headers?: Headers): Promise<Response>;
+  send(body: Uint8Array, headers?: Headers): Promise<Response>;
 }
 
 /** Handles one call: compacts, forwards, and streams the answer back. */
@@ -150,9 +150,10 @@ async function sendCompacted(one: Passing, options: ProxyOptions): Promise<Respo
   let isChanged = false;
   const response = await call.send((sent, report) => {
     isChanged = sent !== body;
-    const text = isChanged ? JSON.stringify(sent) : bytes;
-    tell(one, options, text.length, report);
-    return send(text, call.headers);
+    // For text, fetch would name a content type of its own.
+    const own = isChanged ? new TextEncoder().encode(JSON.stringify(sent)) : bytes;
+    tell(one, options, own.length, report);
+    return send(own, call.headers);
   });
   if (response.status === 400 || response.status === 413) options.tally.refused();
   return isChanged ? marked(response, "compacted") : response;
@@ -231,7 +232,7 @@ function passedOn(headers: Headers): Headers {
 
 /** Everything in a client's address except the path can be secret: a key in the query, a password. */
 function reasonOf(error: unknown): string {
-  const { code } = objectOf((error as Error).cause);
+  const { code } = objectOf(objectOf(error).cause);
   if (code === "UND_ERR_HEADERS_OVERFLOW")
     return "its headers are larger than Node reads: start the proxy with NODE_OPTIONS=--max-http-header-size=65536";
   return errorMessage(error).replace(/\bhttps?:\/\/[^\s"'<>]+/g, (address) => {

@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { countTokens } from "../compact.ts";
 import { CompactManager } from "../create-manager.ts";
 import { compactFetch } from "../wire/fetch.ts";
@@ -189,4 +189,79 @@ it("a stream of the AI SDK that begins with another error passes part by part", 
   };
   const { stream } = await wrapStream({ params, model: { doStream }, doStream });
   expect([await readAll(stream), streams]).toEqual([[{ type: "stream-start" }, { type: "error", error }], 1]);
+});
+
+describe("a stream of the AI SDK", () => {
+  const start = { type: "stream-start" };
+  const refusal = { type: "error", error: new Error("prompt is too long: 9000 tokens > 8000 maximum") };
+
+  /** What the middleware gives for streams of these parts, one after another, and how many were asked for. */
+  async function streamed(...streams: readonly (ReadableStream<unknown> | Error)[]) {
+    const { transformParams, wrapStream } = compactLanguageModelMiddleware(managed());
+    const params = await transformParams({ params: { prompt: history } });
+    const told = { asked: 0 };
+    const doStream = async () => {
+      const stream = streams[told.asked];
+      told.asked += 1;
+      if (stream === undefined || stream instanceof Error) throw stream ?? new Error("no more");
+      return { stream };
+    };
+    const { stream } = await wrapStream({ params, model: { doStream }, doStream });
+    return { stream, told };
+  }
+
+  /** A stream of these parts that then waits, or breaks. */
+  function unending(parts: readonly object[], broken?: Error, cancel?: (reason: unknown) => void) {
+    const left = [...parts];
+    return new ReadableStream<unknown>(
+      {
+        pull(controller) {
+          const part = left.shift();
+          if (part !== undefined) controller.enqueue(part);
+          else if (broken) controller.error(broken);
+          else return new Promise(() => undefined);
+        },
+        ...(cancel && { cancel }),
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  it.each([[[]], [[start]]])("is held for a moment only where it pauses behind %j", async (parts) => {
+    vi.useFakeTimers();
+    const begun = streamed(unending(parts));
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBeGreaterThan(0));
+    await vi.advanceTimersByTimeAsync(2_000);
+    vi.useRealTimers();
+    const reader = (await begun).stream.getReader();
+    if (parts.length > 0) expect((await reader.read()).value).toBe(start);
+  });
+
+  it("is not held at raw parts, and a reader's reason to leave reaches the provider", async () => {
+    let left: unknown;
+    const { stream } = await streamed(
+      unending([start, { type: "raw" }], undefined, (reason) => {
+        left = reason;
+      }),
+    );
+    const reader = stream.getReader();
+    await reader.read();
+    await reader.cancel("enough");
+    expect(left).toBe("enough");
+  });
+
+  it("gives what came before it broke", async () => {
+    const { stream } = await streamed(unending([start], new Error("cut off")));
+    const reader = stream.getReader();
+    expect((await reader.read()).value).toBe(start);
+    await expect(reader.read()).rejects.toThrow("cut off");
+  });
+
+  it("is compacted harder once only where the shorter list is refused in its stream", async () => {
+    const second = unending([start, refusal]);
+    const { stream, told } = await streamed(refusal.error, second, unending([start]));
+    const reader = stream.getReader();
+    expect([await reader.read(), await reader.read()].map(({ value }) => value)).toEqual([start, refusal]);
+    expect(told.asked).toBe(2);
+  });
 });

@@ -345,7 +345,7 @@ interface Refusal {
 /** A request counts at most this many times, unless it is over a plausible limit by its provider's count and by ours. */
 const MOST_FULL = 2.5;
 /** No model has a smaller window. */
-const LEAST_LIMIT = 1_000;
+const LEAST_LIMIT = 4_000;
 /** A refusal without a count raises the ratio by this factor at most. */
 const STEP = 1.25;
 /** The share of a first refusal that fades with each compaction; of a further one less, up to some. */

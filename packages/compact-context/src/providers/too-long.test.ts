@@ -255,6 +255,12 @@ describe("tooLong", () => {
       ),
     ],
     ["a request as large as the limit", answer(overRate("30000", "30000"), 429)],
+    [
+      "a limit of requests",
+      answer("Request too large for x on requests per day (RPD): Limit 1, Requested 2.", 429),
+    ],
+    ["a limit of images", answer("Request too large for x on images per min: Limit 5, Requested 6.", 429)],
+    ["a limit of tokens without access", answer(overRate("30000", "45000"), 403)],
     ["Anthropic's tokens per minute", answer(ANTHROPIC_RATE, 429)],
     ["Bedrock's throttling", answer("Too many tokens, please wait before trying again.")],
     ["a quota", answer("You exceeded your current quota, please check your plan")],
@@ -295,6 +301,10 @@ describe("tooLong", () => {
     ["nothing", undefined],
   ])("does not take %s for it", (_name, error) => {
     expect(tooLong(error)).toBeUndefined();
+  });
+
+  it("takes a limit of a body's size for no tokens", () => {
+    expect(tooLong(answer("request too large: limit: 32 requested: 40 MB", 413))).toEqual({});
   });
 
   it("reads no more of an endless error than its beginning", () => {

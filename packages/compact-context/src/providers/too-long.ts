@@ -28,11 +28,11 @@ const TOO_LONG: readonly RegExp[] = [
 const RATE =
   /rate[ _-]?limit|throttl|quota|too many requests|(?:tokens|requests) per (?:second|min|hour|day)|\bTP[MD]\b|please wait|acceleration limit/i;
 
-/** A request that alone is over a limit per minute: waiting does not lift that. */
-const OVER_RATE = /\brequest too large\b[^\n]*\blimit:? ([\d,]+) requested:? ([\d,]+)/i;
+/** A request that alone is over a limit of tokens per minute: waiting does not lift that. */
+const OVER_RATE = /\brequest too large\b[^\n]*\btokens per \w+[^\n]*\blimit:? ([\d,]+) requested:? ([\d,]+)/i;
 
-/** Statuses unrelated to the length: no access, not found, rate limit. */
-const OTHER_STATUSES: ReadonlySet<unknown> = new Set([401, 402, 403, 404, 405, 408, 409, 429]);
+/** Statuses unrelated to the length: no access, not found, timeout. */
+const OTHER_STATUSES: ReadonlySet<unknown> = new Set([401, 402, 403, 404, 405, 408, 409]);
 
 /** Maximum length of errors that are searched, in characters. */
 const MOST_WORDS = 4_000;
@@ -46,7 +46,8 @@ export function tooLong(error: unknown, asked?: number): TooLong | undefined {
   const words = wordsOf(error);
   const [, rate, requested] = OVER_RATE.exec(words)?.map((count) => Number(count.replaceAll(",", ""))) ?? [];
   const isOverRate = rate !== undefined && requested !== undefined && requested > rate;
-  if (!isOverRate && (OTHER_STATUSES.has(status) || RATE.test(words))) return undefined;
+  if (OTHER_STATUSES.has(status)) return undefined;
+  if (!isOverRate && (status === 429 || RATE.test(words))) return undefined;
   if (status !== 413 && !TOO_LONG.some((wording) => wording.test(words))) return undefined;
   const said = statedIn(words, asked);
   // The answer alone exceeds the limit: no shorter list helps.
@@ -84,7 +85,7 @@ const LIMIT = counts(
   "must be <= #",
   "should be \\[\\d+, ?#",
   '"n_ctx": ?#',
-  "limit:? # requested",
+  "tokens per \\w+[^\\n]*limit:? # requested",
 );
 const INPUT = counts(
   "exceed context limit: #",
@@ -109,7 +110,10 @@ const ANSWER = counts(
   "max_tokens' is too large: #",
 );
 /** Input and answer together. */
-const TOGETHER = counts("requested:? (?:about )?#(?: tokens|\\))", "limit:? [\\d,]+ requested:? #");
+const TOGETHER = counts(
+  "requested:? (?:about )?#(?: tokens|\\))",
+  "tokens per \\w+[^\\n]*limit:? [\\d,]+ requested:? #",
+);
 
 function statedIn(words: string, asked = 0): TooLong {
   const [limit, stated, together] = [LIMIT, ANSWER, TOGETHER].map((way) => numberIn(words, way));

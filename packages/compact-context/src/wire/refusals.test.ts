@@ -6,10 +6,12 @@ import { createMemoryDriver } from "../storage/memory/driver.ts";
 import { createWire } from "./index.ts";
 
 const URL = "https://gateway.example/v1/chat/completions";
-const WINDOW = 6_000;
+const WINDOW = 16_000;
 const CALLS = 80;
+/** The room of a large answer. */
+const ANSWER = 10_000;
 
-const text = (name: string): string => `${name} ${"the pilot reads a chart of the shoals ".repeat(10)}`;
+const text = (name: string): string => `${name} ${"the pilot reads a chart of the shoals ".repeat(27)}`;
 
 function chat(turns: number): object[] {
   const answered = Array.from({ length: turns }, (_, turn) => [
@@ -98,7 +100,7 @@ describe("a server that refuses what we count to fit", () => {
     ["has a smaller window", { limit: WINDOW * 0.6 }, 2],
     ["has a window of a quarter", { limit: WINDOW / 4 }, 6],
     ["has a window of a quarter and says no count", { limit: WINDOW / 4, words: limited }, 6],
-    ["has a window of a quarter, counts 1.5 times as much", { limit: WINDOW / 4, factor: 1.5 }, 10],
+    ["has a window of a quarter, counts 1.5 times as much", { limit: WINDOW / 4, factor: 1.5 }, 13],
     ["has a window of a quarter and reports usage", { limit: WINDOW / 4, usage: true }, 6],
     ["has a smaller window and reports usage", { limit: WINDOW * 0.6, usage: true }, 2],
   ])("refuses a session a few times only: it %s", async (_, server, most) => {
@@ -108,7 +110,7 @@ describe("a server that refuses what we count to fit", () => {
   });
 
   it("is left the room that each call asks for its answer", async () => {
-    const answerOf = (call: number): number | undefined => (call > 40 ? 2_000 : undefined);
+    const answerOf = (call: number): number | undefined => (call > 40 ? 4_000 : undefined);
     const { refused, failed } = await play({ factor: 1.5, answerOf });
     expect(refused.length).toBeLessThanOrEqual(4);
     expect(failed).toEqual([]);
@@ -126,6 +128,7 @@ describe("a server that refuses once what fits", async () => {
   it.each<[string, (tokens: number) => string]>([
     ["a count without end", () => stated(99_999_999, WINDOW)],
     ["a limit of nearly nothing", (tokens) => stated(tokens, 3)],
+    ["a limit that no model has", (tokens) => stated(tokens, 1_000)],
     ["no number", unstated],
     ["twice our count", (tokens) => stated(tokens * 2, WINDOW)],
     ["a count with a large answer in it", (tokens) => total(tokens + WINDOW)],
@@ -148,8 +151,8 @@ describe("a server that refuses once what fits", async () => {
   });
 
   it("for the room that one answer would take teaches nothing", async () => {
-    const words = (tokens: number): string => total(tokens + 4_000);
-    const asked = { answerOf: (call: number) => (call === 20 ? 4_000 : undefined) };
+    const words = (tokens: number): string => total(tokens + ANSWER);
+    const asked = { answerOf: (call: number) => (call === 20 ? ANSWER : undefined) };
     const before = await play(asked);
     const after = await play({ ...asked, lie: (call, tokens) => (call === 20 ? words(tokens) : undefined) });
     expect(after.compactions).toBeLessThanOrEqual(before.compactions + 1);

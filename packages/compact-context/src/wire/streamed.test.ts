@@ -249,3 +249,84 @@ describe("any other stream", () => {
     await expect(response.text()).rejects.toThrow("cut off");
   });
 });
+
+describe("a refusal", () => {
+  const URL = "https://x.example/v1/messages";
+  const thought = { role: "assistant", content: [{ type: "thinking", thinking: "hm", signature: "s" }] };
+  const unsigned = "messages.1.content.0: Invalid `signature` in `thinking` block";
+
+  /** The answer to one call for which the provider always answers this, and how often it was sent. */
+  async function refused(answer: () => Response): Promise<{ response: Response; sent: number }> {
+    const wire = createWire({ manager: createManager(), onWarning: () => undefined });
+    const call = await wire(URL, {}, { messages: [list[0], thought, list[2]] });
+    let sent = 0;
+    const response = await call.send(async () => {
+      sent += 1;
+      return answer();
+    });
+    return { response, sent };
+  }
+
+  it.each([400, 500, 502])("with status %i passes byte for byte, whatever its encoding", async (status) => {
+    const bytes = new Uint8Array([0xef, 0xbb, 0xbf, 0xc4, 0xe3, 0xff]);
+    const given = new Response(bytes, { status, headers: { "content-length": "6" } });
+    const { response } = await refused(() => given);
+    expect(response).toBe(given);
+    expect(new Uint8Array(await response.arrayBuffer())).toEqual(bytes);
+  });
+
+  it.each([429, 529])(
+    "with status %i comes with its headers though its body does not end",
+    async (status) => {
+      vi.useFakeTimers();
+      const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+      void writable.getWriter().write(new TextEncoder().encode("{"));
+      const answer = refused(() => new Response(readable, { status, headers: { "retry-after": "3" } }));
+      await vi.waitFor(() => expect(readable.locked || status === 529).toBe(true));
+      await vi.advanceTimersByTimeAsync(2_000);
+      vi.useRealTimers();
+      const { response } = await answer;
+      expect([response.status, response.headers.get("retry-after")]).toEqual([status, "3"]);
+    },
+  );
+
+  it("comes with its headers though its body breaks", async () => {
+    const body = (): ReadableStream =>
+      new ReadableStream({
+        pull(controller) {
+          controller.error(new Error("cut off"));
+        },
+      });
+    const { response } = await refused(() => new Response(body(), { status: 429 }));
+    expect(response.status).toBe(429);
+    await expect(response.text()).rejects.toThrow("cut off");
+  });
+
+  it.each([401, 403, 404, 429, 500])("with status %i is no refused reasoning", async (status) => {
+    const { sent } = await refused(() => Response.json({ message: "Invalid signature." }, { status }));
+    expect(sent).toBe(1);
+  });
+
+  it("with a status beyond those of HTTP passes", async () => {
+    const given = Object.defineProperty(new Response("no", { status: 599 }), "status", { value: 999 });
+    expect((await refused(() => given)).response).toBe(given);
+  });
+
+  it("of the reasoning is mended once by each of two calls at once", async () => {
+    const wire = createWire({ manager: createManager(), sessionId: "s", onWarning: () => undefined });
+    let sent = 0;
+    const send = async (): Promise<Response> => {
+      sent += 1;
+      if (sent > 20) throw new Error("sent without end");
+      await new Promise((done) => setImmediate(done));
+      return Response.json({ error: { message: unsigned } }, { status: 400 });
+    };
+    const lists = [
+      [list[0], thought, list[2]],
+      [list[0], thought, list[2], thought, list[4]],
+    ];
+    const calls = await Promise.all(lists.map((messages) => wire(URL, {}, { messages })));
+    await Promise.all(calls.map((call) => call.send(send)));
+    expect(sent).toBe(4);
+  });
+});

@@ -5,9 +5,11 @@ import { type Json, objectOf, textOf } from "../providers/request.ts";
 
 /** Events that come before anything is known of the answer. */
 const OPENING = /^(?:response\.(?:created|queued|in_progress)|ping|keepalive)$/;
-/** How long the beginning of a stream is held back at most, and how many bytes of it. */
-const HELD_MS = 1500;
+/** How long the beginning of an answer is held back at most, and how many bytes of it. */
+const HELD_MS = 1_500;
 const MOST_HELD = 1_000_000;
+/** How many characters of a refusal are read. */
+const MOST_REFUSAL = 64_000;
 
 /**
  * The same answer, byte for byte; if its stream begins with an error, the stream of `retry` instead, where that
@@ -24,71 +26,132 @@ export function withRetry(
   const gone = leaving.signal;
 
   async function* pieces(): AsyncGenerator<Uint8Array> {
-    const { held, error, pending } = await readBeginning(reader);
+    // A model may think for long before its first event.
+    const first = reader.read();
+    await first.catch(() => undefined);
+    const errorIn = createErrorReader();
+    let size = 0;
+    let beginning: Beginning<Uint8Array, string> = await readBeginning(
+      reader,
+      (piece) => {
+        size += piece.length;
+        return errorIn(piece) ?? (size >= MOST_HELD ? "" : undefined);
+      },
+      first,
+    );
+    const { told: error = "" } = beginning;
     const other = error === "" || gone.aborted ? undefined : await retry(error, gone).catch(() => undefined);
     if (other?.ok === true && other.body !== null && !gone.aborted) {
       reader.cancel().catch(() => undefined);
       reader = other.body.getReader();
+      beginning = { held: [] };
     } else {
       other?.body?.cancel().catch(() => undefined);
-      yield* held;
     }
-    for (let next = pending ?? reader.read(); ; next = reader.read()) {
-      const { done, value } = await next;
-      if (done) return;
-      yield value;
-    }
+    yield* wholeOf(reader, beginning);
   }
 
-  const source = pieces();
-  const body = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await source.next();
-        if (done === true) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel(reason) {
-        leaving.abort();
-        return reader.cancel(reason);
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  const body = streamOf(pieces(), (reason) => {
+    leaving.abort();
+    return reader.cancel(reason);
+  });
   const headers = new Headers(response.headers);
   headers.delete("content-length");
   return new Response(body, { status: response.status, statusText: response.statusText, headers });
 }
 
-interface Beginning {
-  readonly held: readonly Uint8Array[];
-  /** The error that it consists of, or "". */
-  readonly error: string;
-  /** What comes next, where that has been asked for; it may have failed. */
-  readonly pending: ReturnType<ReadableStreamDefaultReader<Uint8Array>["read"]> | undefined;
+/** The same refusal, byte for byte, or what `retry` gives for its text. */
+export async function refusedOr(
+  response: Response,
+  retry: (text: string) => Promise<Response | undefined>,
+): Promise<Response> {
+  const again = await retry(await textOfCopy(response));
+  if (again === undefined) return response;
+  response.body?.cancel().catch(() => undefined);
+  return again;
 }
 
-/** Reads a stream until it is known what it begins with, or for a moment. */
-async function readBeginning(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<Beginning> {
-  const held: Uint8Array[] = [];
-  const errorIn = createErrorReader();
-  let size = 0;
-  let expired: Promise<undefined> | undefined;
-  for (;;) {
-    const pending = reader.read();
-    const piece = await Promise.race(expired === undefined ? [pending] : [pending, expired]).catch(
-      () => undefined,
-    );
+/** What a body says within a moment; the response itself stays unread. */
+async function textOfCopy(response: Response): Promise<string> {
+  const reader = response.clone().body?.getReader();
+  if (reader === undefined) return "";
+  const decoder = new TextDecoder();
+  let text = "";
+  await readBeginning(reader, (piece) => {
+    text += decoder.decode(piece, { stream: true });
+    return text.length >= MOST_REFUSAL || undefined;
+  });
+  reader.cancel().catch(() => undefined);
+  return text;
+}
+
+type Next<Piece> = ReturnType<ReadableStreamDefaultReader<Piece>["read"]>;
+
+/** What was read of a stream. */
+export interface Beginning<Piece, Told> {
+  readonly held: readonly Piece[];
+  /** What the pieces told; undefined if the stream ended, broke or paused before that. */
+  readonly told?: Told | undefined;
+  /** What comes next, where that has been asked for; it may have failed. */
+  readonly pending?: Next<Piece>;
+}
+
+/** Reads a stream until its pieces tell something, or for a moment. */
+export async function readBeginning<Piece, Told>(
+  reader: ReadableStreamDefaultReader<Piece>,
+  tell: (piece: Piece) => Told | undefined,
+  first: Next<Piece> = reader.read(),
+): Promise<Beginning<Piece, Told>> {
+  const held: Piece[] = [];
+  let expire = (): void => undefined;
+  const expired = new Promise<undefined>((done) => {
+    expire = later(HELD_MS, () => done(undefined));
+  });
+  for (let pending = first; ; pending = reader.read()) {
+    const piece = await Promise.race([pending, expired]).catch(() => undefined);
     if (piece === undefined || piece.done) {
+      expire();
       pending.catch(() => undefined);
-      return { held, error: "", pending };
+      return { held, pending };
     }
     held.push(piece.value);
-    size += piece.value.length;
-    const error = errorIn(piece.value);
-    if (error !== undefined || size >= MOST_HELD) return { held, error: error ?? "", pending: undefined };
-    expired ??= new Promise((done) => void later(HELD_MS, () => done(undefined)));
+    const told = tell(piece.value);
+    if (told !== undefined) {
+      expire();
+      return { held, told };
+    }
   }
+}
+
+/** The pieces of a stream whose beginning was read. */
+export async function* wholeOf<Piece>(
+  reader: ReadableStreamDefaultReader<Piece>,
+  { held, pending }: Beginning<Piece, unknown>,
+): AsyncGenerator<Piece> {
+  yield* held;
+  for (let next = pending ?? reader.read(); ; next = reader.read()) {
+    const { done, value } = await next;
+    if (done) return;
+    yield value;
+  }
+}
+
+/** A stream of these pieces that is read no further than its reader reads. */
+export function streamOf<Piece>(
+  pieces: AsyncGenerator<Piece>,
+  cancel: (reason: unknown) => Promise<void>,
+): ReadableStream<Piece> {
+  return new ReadableStream<Piece>(
+    {
+      async pull(controller) {
+        const { done, value } = await pieces.next();
+        if (done === true) controller.close();
+        else controller.enqueue(value);
+      },
+      cancel,
+    },
+    { highWaterMark: 0 },
+  );
 }
 
 /**

@@ -23,7 +23,7 @@ import {
   pathOf,
   sessionName,
 } from "./calls.ts";
-import { withRetry } from "./streamed.ts";
+import { refusedOr, withRetry } from "./streamed.ts";
 import { refusesReasoning, watchUsage, withoutReasoning, withoutThinking } from "./usage-tee.ts";
 
 // One model call to a provider, as URL, headers and body, from any client in any language.
@@ -105,6 +105,10 @@ const MAX_SESSIONS = 256;
 const MAX_LISTS = 16;
 /** Maximum number of cache breakpoints in a request to Anthropic. */
 const MAX_BREAKPOINTS = 4;
+/** Statuses with which providers reject a list, */
+const REFUSALS: ReadonlySet<number> = new Set([400, 413, 422]);
+/** and those with which some say that it is too long: a limit per minute, llama.cpp, LiteLLM. */
+const UNCLEAR: ReadonlySet<number> = new Set([429, 500, 503]);
 
 export function createWire(options: WireOptions): Wire {
   requireKnown(
@@ -238,7 +242,8 @@ async function prepare(call: ModelCall): Promise<WireCall> {
     remember(call, messages);
     const told =
       report && (dropped === undefined ? report : { ...report, reasoningDroppedByProvider: dropped });
-    const first = { messages, body: bodyWith(call, messages), report: told };
+    const isBare = (memory.withoutReasoning ?? 0) >= list.length;
+    const first = { messages, body: bodyWith(call, messages), report: told, isBare };
     return {
       body: first.body,
       headers: headersFor(headers, kind, messages),
@@ -324,6 +329,8 @@ interface Sending {
   readonly report: CompactionReport | undefined;
   /** It was refused as too long and compacted harder. */
   readonly isHarder?: boolean;
+  /** It leaves out all reasoning of the client's list. */
+  readonly isBare: boolean;
 }
 
 async function sendFitting(call: ModelCall, sending: Sending, send: Send): Promise<Response> {
@@ -333,28 +340,28 @@ async function sendFitting(call: ModelCall, sending: Sending, send: Send): Promi
     const again = await mended(call, sending, { status, text });
     return again === undefined || gone?.aborted === true ? undefined : sendFitting(call, again, send);
   };
-  if (status < 400) return withRetry(watched(call, response), retry);
-  const text = await response.text();
-  return (await retry(text)) ?? new Response(text, response);
+  if (REFUSALS.has(status) || UNCLEAR.has(status)) return refusedOr(response, retry);
+  return withRetry(watched(call, response), retry);
 }
 
 /** What to retry with after a refusal; undefined if no other list helps. */
 async function mended(
   call: ModelCall,
-  { messages: sent, isHarder = false }: Sending,
+  sending: Sending,
   { status, text }: { readonly status: number; readonly text: string },
 ): Promise<Sending | undefined> {
   const { manager, session, list, memory } = call;
+  const { messages: sent, isBare } = sending;
   const error = { status, message: text.slice(0, 4_000), error: text };
-  if (refusesReasoning(error.message) && memory.withoutReasoning !== list.length) {
+  if (!isBare && !UNCLEAR.has(status) && refusesReasoning(error.message)) {
     memory.withoutReasoning = list.length;
     const message =
       "the provider refused the reasoning in the list: it is left out from now on, and until the next message of the user " +
       "calls are made without thinking where the newest answer has lost its own";
     manager.warn(session, "reasoning_refused", message);
-    return { messages: sent, body: bodyWith(call, sent), report: undefined, isHarder };
+    return { ...sending, body: bodyWith(call, sent), report: undefined, isBare: true };
   }
-  if (isHarder) return undefined;
+  if (sending.isHarder) return undefined;
   let report: CompactionReport | undefined;
   const preflight: HostPreflight = async (one) => {
     const answer = await call.shared.compactionOf(manager)(one);
@@ -365,7 +372,7 @@ async function mended(
   try {
     const shorter = await fitHarder(manager, preflight, failed);
     remember(call, shorter);
-    return { messages: shorter, body: bodyWith(call, shorter), report, isHarder: true };
+    return { messages: shorter, body: bodyWith(call, shorter), report, isHarder: true, isBare };
   } catch {
     return undefined;
   }

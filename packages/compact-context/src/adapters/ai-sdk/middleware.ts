@@ -10,6 +10,7 @@ import {
   type HostOptions,
 } from "../../host.ts";
 import { describedTool, objectOf, positiveOf, textOf, wordsOf } from "../../providers/request.ts";
+import { readBeginning, streamOf, wholeOf } from "../../wire/streamed.ts";
 
 export interface LanguageModelMiddlewareOptions extends HostOptions {
   readonly manager: HostManager;
@@ -114,47 +115,45 @@ export function compactLanguageModelMiddleware(
     },
     async wrapStream({ doStream, ...call }) {
       const { params } = call;
-      const result = await Promise.resolve(doStream()).catch((error: unknown) =>
-        sendShorter<Awaited<ReturnType<typeof doStream>>>(call, "doStream", error),
-      );
-      const [beginning, whole] = streamOf(result).tee();
-      const error = await firstError(beginning);
-      const again =
-        error === undefined
-          ? undefined
-          : await sendShorter<typeof result>(call, "doStream", error).catch(() => undefined);
-      if (again !== undefined) whole.cancel().catch(() => undefined);
+      type Result = Awaited<ReturnType<typeof doStream>>;
+      const shorter = (error: unknown): Promise<Result> => sendShorter(call, "doStream", error);
+      const result = await Promise.resolve(doStream()).then((first) => orShorter(first, shorter), shorter);
       const heard = new TransformStream<unknown, unknown>({
         transform(part, controller) {
           if (objectOf(part).type === "finish") note(params, objectOf(part).usage);
           controller.enqueue(part);
         },
       });
-      const stream = again === undefined ? whole : streamOf(again);
-      return { ...(again ?? result), stream: stream.pipeThrough(heard) };
+      return { ...result, stream: partsOf(result).pipeThrough(heard) };
     },
   };
 }
 
-function streamOf(result: object): ReadableStream<unknown> {
+function partsOf(result: object): ReadableStream<unknown> {
   return (result as { readonly stream: ReadableStream<unknown> }).stream;
 }
 
 /** Parts that come before anything is known of the answer. */
-const OPENING = /^(?:stream-start|response-metadata|raw)$/;
+const OPENING = /^(?:stream-start|response-metadata)$/;
 
-/** The error that a stream begins with; undefined if it begins with something else, or breaks. */
-async function firstError(stream: ReadableStream<unknown>): Promise<unknown> {
-  const reader = stream.getReader();
-  const read = (): Promise<unknown> =>
-    reader.read().then(
-      ({ value }) => value,
-      () => undefined,
-    );
-  let part = objectOf(await read());
-  while (OPENING.test(textOf(part.type))) part = objectOf(await read());
+/** The same result, part by part; if its stream begins with an error, what `shorter` gives for that. */
+async function orShorter<Result extends object>(
+  result: Result,
+  shorter: (error: unknown) => Promise<Result>,
+): Promise<Result> {
+  const reader = partsOf(result).getReader();
+  const beginning = await readBeginning(reader, (part) => {
+    const first = objectOf(part);
+    return OPENING.test(textOf(first.type)) ? undefined : first;
+  });
+  const { type, error } = beginning.told ?? {};
+  const other = type === "error" ? await shorter(error).catch(() => undefined) : undefined;
+  if (other === undefined) {
+    const stream = streamOf(wholeOf(reader, beginning), (reason) => reader.cancel(reason));
+    return { ...result, stream };
+  }
   reader.cancel().catch(() => undefined);
-  return part.type === "error" ? part.error : undefined;
+  return other;
 }
 
 /** Prompts hold text as parts; messages may hold it as a string. */
