@@ -268,7 +268,7 @@ function isReference(value: string, { name, joint, ownLine, next }: ValueContext
 
 /** Pronounceable syllables (at most three consonants in a row), or common technical abbreviations. */
 const SAYABLE =
-  /^(?:(?!.*q[^u])(?:[^aeiouy]{0,3}[aeiouy]{1,3})+[^aeiouy]{0,3}|https?|html|xml|sql|sdk|ssl|tls|jwt|css|rpc|tcp|gcp)$/i;
+  /^(?:(?!.*(?:q[^u]|[^aeiouy]{4})).*[aeiouy].*|https?|html|xml|sql|sdk|ssl|tls|jwt|css|rpc|tcp|gcp)$/i;
 
 /** Words that are spelled with digits. */
 const WITH_DIGITS =
