@@ -196,6 +196,7 @@ describe("what looks like code, words or a reference, and is a secret", () => {
     ["pass: '@@'", "kqzw mlrt vbnx dfgh"],
     ['mail.pass = "@@"', "kqzw mlrt vbnx dfgh"],
     ["auth: { user: 'ann@mill.test', pass: '@@' }", "kqzw mlrt vbnx dfgh"],
+    ["app password: @@  (prod)", "kqzw mlrt vbnx dfgh"],
     // In a sentence
     ["the wifi password is @@", "millDog.rex2019"],
     ["Das Passwort ist @@", "otterQuay.mill94"],
@@ -230,7 +231,7 @@ describe("what looks like code, words or a reference, and is a secret", () => {
     ["password: @@", "otter:lantern:copper"],
     ["api_key=@@", "kqzwKQZWmlrt:vbnxVBNXdfgh:jkpoJKPOuytr"],
     ["PASS: mill with token @@", "k8Qz2mLw9Xr4Tv7BqN"],
-    ["PASS: the new password @@", "k8Qz2mLw9!"],
+    ["PASS: the mill runs with @@", "k8Qz2mLw9Xr4Tv7BqN"],
     ["USER: ann\nPASS: )@@", "LKBbkPs9NJ"],
     ["Password:\n  @@", "Kx9mLw2Q("],
     ["Enter password:\n@@", "Otter9quay,"],

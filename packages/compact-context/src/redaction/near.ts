@@ -38,7 +38,7 @@ const SET =
 const PARENT =
   /(?:secrets|credentials|passwords)["']?:[ \t]*\{?\r?\n(?:[ \t]+[^\n]*\n)*[ \t]+["']?(?!\w*(?:id|user|name|host)\b)[\w.-]+["']?:[ \t]*["']?$/i;
 /** The outcome of a test, before its name. */
-const PASSED = /^\W*PASS: (?=\w)/;
+const PASSED = /^\W*PASS: (?=\w+[ :])/;
 /** The left side of an assignment. */
 const LABEL =
   /(?!(?:set)?(?:value|content|default)\b)(?<![\p{L}\w.@$-])([\p{L}\w.@$-]{1,80})["'\x60)\]]{0,3}[ \t]{0,4}(?::=|=>|[=:])[ \t]{0,4}["'\x60*(\\]{0,4}$/u;
@@ -106,9 +106,8 @@ function isNamed(value: string, before: string, behind: string): boolean {
     /^[.,;)\]}]/.test(behind)
   )
     return false;
-  const clause = before
-    .slice(Math.max(before.lastIndexOf(";"), before.lastIndexOf(". ")) + 1)
-    .replace(PASSED, "");
+  const line = looksGenerated(value) ? before : before.replace(PASSED, "");
+  const clause = line.slice(Math.max(line.lastIndexOf(";"), line.lastIndexOf(". ")) + 1);
   if (NO_SECRET.test(clause)) return false;
   const label = LABEL.exec(before);
   if (label !== null && !/[\p{L}\d] $/u.test(before.slice(0, label.index)))

@@ -163,7 +163,7 @@ ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOT
 // Passwords that Google and Yahoo draw for one program: four groups of four letters.
 pass(?:word|wd)?["']?[ \t]{0,3}[:=][ \t]{0,3}["']~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?=["'])
 [.]login\(["'][^"'\n]{1,64}["'], ?["']~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?=["'])~>.login(
-app[ _-]?pass(?:word|wd)?[ \t]{0,3}[:=][ \t]{0,3}~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?![\x20\w])
+app[ _-]?pass(?:word|wd)?[ \t]{0,3}[:=][ \t]{0,3}~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?![\x20]?\w)
 (?:\b|_)pin(?:_?code)?["'\]]{0,2}[ \t]{0,4}[:=]{1,2}[ \t]{0,4}["']~>\d{4,8}~>(?=["'])
 == sql isQuotedOrMixed
 \bIDENTIFIED (?:WITH \w{1,40} )?BY ["']?~>[^'"\s;]{3,128}
