@@ -122,13 +122,20 @@ export function readExpression<Part>(source: string, codePoints: boolean, gramma
     return taken;
   };
   const readEither = (): Part => {
-    let all = readSequence();
+    const all = [readSequence()];
     while (source[at] === "|") {
       at += 1;
-      all = either(all, readSequence());
+      all.push(readSequence());
     }
     at += 1;
-    return all;
+    return eitherOf(all);
+  };
+  /** By halves: thousands of words are not copied with each word. */
+  const eitherOf = (parts: readonly Part[]): Part => {
+    const half = parts.length >> 1;
+    return half === 0
+      ? (parts[0] as Part)
+      : either(eitherOf(parts.slice(0, half)), eitherOf(parts.slice(half)));
   };
   const readSequence = (): Part => {
     let all = empty;
@@ -143,6 +150,7 @@ export function readExpression<Part>(source: string, codePoints: boolean, gramma
   };
   const readItem = (): Part => {
     const taken = take(codePoints ? ITEM_OF_CODE_POINTS : ITEM)?.[0] ?? "";
+    if (taken === "(" && source[at] === "?") throw new RangeError("it sets flags: (?i:");
     if (!taken.startsWith("(")) return readOver ? empty : item(taken);
     const replaced = /[=!]$/.test(taken) ? around() : undefined;
     const inner = readEither();

@@ -176,6 +176,12 @@ describe("custom patterns", () => {
     );
   });
 
+  it("RED-3 refuses groups that set flags, and takes thousands of words", () => {
+    expect(() => createPatternSearch("(?i:otter)", "")).toThrowError(/sets flags/);
+    const words = Array.from({ length: 6000 }, (_, index) => `mill${index}`).join("|");
+    expect(createPatternSearch(words, "")("see mill5999", 0)).toEqual({ start: 4, end: 9 });
+  });
+
   it("RED-3 reads characters outside the first plane as the pattern's flags say", () => {
     const text = fc.string({ unit: fc.constantFrom("🔑", "🗝", "\ud83d", "\udd11", "a", "b"), maxLength: 8 });
     const source = fc.constantFrom(

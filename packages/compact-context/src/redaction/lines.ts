@@ -95,7 +95,7 @@ function expectedBehind(line: string): Expected | undefined {
 }
 
 /** A path, an option, a line of `/etc/passwd`, a setting or code. */
-const NO_ANSWER = /^(?:[./~@]|\\?-)|:.*:|^[A-Z\d_]+=|[,;{(]$/;
+const NO_ANSWER = /^(?:[./~@]|\\?-)|:.*:|^[A-Z\d_]+=|^\D*[,;{(]$/;
 
 function isAnswer(value: string): boolean {
   return !NO_ANSWER.test(value) && (isGiven(value, "password") || isToldApart(value));

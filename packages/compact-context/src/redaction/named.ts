@@ -162,7 +162,7 @@ const RELATIONS: readonly Relation[] = [
 
 const OPENING = /[fbruNL@$]?(\\{0,7}["'`])/y;
 const SCHEME =
-  /(?:bearer|basic|token(?=[ \t]{1,8}\S*\d)|digest|[\w-]{0,20}key|ssws|negotiate|ntlm)[ \t]{1,8}|base64:/iy;
+  /(?:bearer|basic|token(?=[ \t]{1,8}(?:\S*\d|[^\s"']{8,}(?:["'\r\n]|$)))|digest|[\w-]{0,20}key|ssws|negotiate|ntlm)[ \t]{1,8}|base64:/iy;
 /** `&` can be part of a value, but not if it separates form fields. */
 const BARE = /(?:[^\s"'`,;<>&|\\]|\\[=:!#]|(?<=\S)&(?=\w)(?![\w.-]{1,40}=)){1,512}/y;
 /** A settings line contains only a name and its value, which can contain any character. */

@@ -37,6 +37,8 @@ const SET =
 /** A list of secrets by name: `secrets:`, and below it `session: …`. */
 const PARENT =
   /(?:secrets|credentials|passwords)["']?:[ \t]*\{?\r?\n(?:[ \t]+[^\n]*\n)*[ \t]+["']?(?!\w*(?:id|user|name|host)\b)[\w.-]+["']?:[ \t]*["']?$/i;
+/** The outcome of a test, before its name. */
+const PASSED = /^\W*PASS: (?=\w+[ :])/;
 /** The left side of an assignment. */
 const LABEL =
   /(?!(?:set)?(?:value|content|default)\b)(?<![\p{L}\w.@$-])([\p{L}\w.@$-]{1,80})["'\x60)\]]{0,3}[ \t]{0,4}(?::=|=>|[=:])[ \t]{0,4}["'\x60*(\\]{0,4}$/u;
@@ -73,7 +75,7 @@ function isPassing(value: string): boolean {
 
 function isSecret(value: string, before: string, behind: string): boolean {
   // Followed by a call, an index or a port: a name or a host, not a value.
-  if (/^(?:[([{:]|[ \t]+\()/.test(behind)) return false;
+  if (/^(?:[([{:]| \(|[ \t]+\(void\))/.test(behind)) return false;
   // `Key: v2-gradle-1vmd…`: the key of a cache begins with words.
   if (/(?:^|\n)[ \t]*key\W{1,8}$/i.test(before) && /^(?:v\d+-)?[a-z]{3,}-/.test(value)) return false;
   if (looksGenerated(value) && isHinted(value, before)) return true;
@@ -104,8 +106,9 @@ function isNamed(value: string, before: string, behind: string): boolean {
     /^[.,;)\]}]/.test(behind)
   )
     return false;
-  const clause = before.slice(Math.max(before.lastIndexOf(";"), before.lastIndexOf(". ")) + 1);
-  if (NO_SECRET.test(clause) || /^[^\w]*PASS: /.test(before)) return false;
+  const line = looksGenerated(value) ? before : before.replace(PASSED, "");
+  const clause = line.slice(Math.max(line.lastIndexOf(";"), line.lastIndexOf(". ")) + 1);
+  if (NO_SECRET.test(clause)) return false;
   const label = LABEL.exec(before);
   if (label !== null && !/[\p{L}\d] $/u.test(before.slice(0, label.index)))
     return SAYS_SECRET.test(label[1] ?? "");

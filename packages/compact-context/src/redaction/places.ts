@@ -142,7 +142,7 @@ ${command("htpasswd", raw`-(?:\w{0,6}b\w{0,6}(?: -\w{1,6}){0,3} \S{1,128}|(?=\w{
 == command-line isFilledIn
 ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOTE}[^\s:'"]{1,128}:~>(?!\/\/)[^\s'"<>]{1,256}~>~>:
 \b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?(?:[\w.-]{1,32}:(?=[^|\n]{3,256}\|[^|\n]{0,40}chpasswd))?~>(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}~>(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup|kinit))~>|
-(?<![.\/])\b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)~>[^\s'"]{3,128}?~>(?=@[\w/.:-]{1,80}|['"\s]|$)
+\b(?:(?:sqlplus|imp|exp|impdp|expdp) (?!v\d+[.])[\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)~>[^\s'"]{3,128}?~>(?=@[\w/.:-]{1,80}|['"\s]|$)
 \b(?:send|sendline)[ \t(]{1,3}["']~>[^"'\s\\]{4,128}~>(?=\\[rn])
 == call isFilledIn
 // Networks and databases that take a password as their last argument
@@ -161,13 +161,14 @@ ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOT
 // Blockchain accounts, by their private keys
 \b(?:accounts|private_?keys?)["']?\s{0,4}[:=]\s{0,4}\[\s{0,24}(?:["'](?:0x)?<REDACTED>["'],\s{0,24}){0,8}["']~>(?:0x)?[0-9a-f]{64}~>(?=["'])
 // Passwords that Google and Yahoo draw for one program: four groups of four letters.
+pass(?:word|wd)?["']?[ \t]{0,3}[:=][ \t]{0,3}["']~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?=["'])
 [.]login\(["'][^"'\n]{1,64}["'], ?["']~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?=["'])~>.login(
-app[ _-]?pass(?:word|wd)?[ \t]{0,3}[:=][ \t]{0,3}~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?![\x20\w])
+app[ _-]?pass(?:word|wd)?[ \t]{0,3}[:=][ \t]{0,3}~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?![\x20]?\w)
 (?:\b|_)pin(?:_?code)?["'\]]{0,2}[ \t]{0,4}[:=]{1,2}[ \t]{0,4}["']~>\d{4,8}~>(?=["'])
 == sql isQuotedOrMixed
 \bIDENTIFIED (?:WITH \w{1,40} )?BY ["']?~>[^'"\s;]{3,128}
 == sql isFilledIn
-\b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|(?<=[(,]\s{0,16})SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'~>(?:[^'\n]|''){3,256}~>(?=')
+\b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|(?<=[(,]\s{0,256}|\b(?:user|role|secret) \S{1,64} |[*]\/\s|'\s)SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'~>(?:[^'\n]|''){3,256}~>(?=')
 == credentials-file isFilledIn
 :(?=[\d*]{1,5}:)(?<=(?:^|[\n"'])(?:[a-z0-9.-]{1,80}|\*):)(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:~>(?:[^\s:\\"']|\\.){3,128}~>(?=["']|\r?\n|$| (?:<-|#|>))
 == credentials-file always
@@ -241,7 +242,7 @@ ${TOKENS}(?!${LETTER}|[\-.])[^\n:=]{0,48}?(?: [\-–—=]|[:：]|,? (?:(?:c['’
 (?<![a-z])(?:mnemonic|wallet|seed|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=]{0,80}[:=]\s{0,3}["'\x60]?~>[a-z]{3,8}(?:[\x20\t]{1,3}[a-z]{3,8}){11,23}~>(?=["'\x60.,;)]{0,3}(?:\s{0,4}\n|\s{0,4}$|["'\x60]))
 == prose isPhrase
 // A passphrase of several words
-\bpassphrase(?: (?:for|of|to|on) [^\n:.]{1,48}?)?(?: is|:) ~>[a-z]{2,16}(?: [a-z]{2,16}){2,7}~>(?=\.?[ \t]{0,4}(?:\n|$))
+\bpassphrase(?: (?:for|of|to|on) (?:[^\n:.]|[.](?!\s)){1,48}?)?(?: is|:) ~>[a-z]{2,16}(?: [a-z]{2,16}){2,7}~>(?=\.?[ \t]{0,4}(?:\n|$))
 \bpassphrase(?: (?:for|of|to|on) [^\n:'"“]{1,48}?)?(?: is|:|, it['’]s)? ["'“„«\x60]~>[^"'”“»\x60\n]{6,96}~>(?=["'”“»\x60])
 `;
 
@@ -293,7 +294,9 @@ function findingOf({ kind, isSecret }: Place, match: RegExpExecArray): Finding[]
   const value = kind === "prose" ? found.replace(/[.,;:)\]*]+$/, "") : found;
   const start = match.index + before.length;
   const finding = { start, end: start + value.length, kind };
-  return value === "" || !isSecret(value, before) || isCounted(match.input, finding) ? [] : [finding];
+  return value === "" || !isSecret(value, before) || (value.length > 4 && isCounted(match.input, finding))
+    ? []
+    : [finding];
 }
 
 let finder: Finder | undefined;

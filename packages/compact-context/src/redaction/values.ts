@@ -8,7 +8,7 @@ const LABELS =
 
 /** Any spelling of the word for a password; also compound names such as `client_secret`. */
 const NAMED_ITSELF = new RegExp(
-  `^(?:${PASSWORD_WORDS}|[a-z]+(?:[_-][a-z\\d]+)*[_-](?:password|passwd|pwd)|[a-z]+\\d?(?:_[a-z]+)*_(?:secret|token|credentials))$`,
+  `^(?:${PASSWORD_WORDS}|[a-z]+(?:[_-][a-z\\d]+)*[_-](?:password|passwd|pwd)|[a-z]+(?:_[a-z]+)*_(?:secret|token))$`,
   "i",
 );
 
@@ -38,9 +38,13 @@ const TYPE_WORDS =
   "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|eof|undefined|true|false|optional|required|default|always|on_create|yes|no|char|varchar|uuid";
 const CODE_WORDS = "await|async|new|function|lambda|typeof|return|await|this|self|super|yield|import|require";
 const STAND_INS =
-  "(?:replace|insert|fill)[_-][a-z\\d_-]+|(?:fake|test|dummy|example|sample|mock)[_-](?:[a-z]+[_-])*(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|(?:my|your|some|other|fake|wrong|bad|invalid)_?(?:pass(?:word)?|secret|token)|placeholder|redacted|removed|hidden|masked|hashed|encrypted|example|sample|dummy|fake|todo|tbd|n/a|empty|missing|invalid|unset|short|weak|wrong|bad|incorrect|foo|bar|foobar|abc|test|key|value|(?:file|path)(?:name)?|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
+  "(?:replace|insert|fill)[_-][a-z\\d_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset|short|weak|wrong|bad|incorrect|foo|bar|foobar|test|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
+/** What stands for a key or a token, and can be a password. */
+const STAND_INS_OF_KEYS =
+  /^(?:(?:example|sample|mock)[_-](?:[a-z]+[_-])*(?:key|token|secret|password)(?:[_-]?\d{1,3})?|(?:my|your|some|other|fake|wrong|bad|invalid)_?(?:pass(?:word)?|secret|token)|[a-z]+(?:v\d)?(?:_[a-z]+)*_(?:secret|token|credentials)|hashed|encrypted|fake|abc|key|value|(?:file|path)(?:name)?)[?!]?$/i;
+const TYPE_WORD = new RegExp(`^(?:${TYPE_WORDS})[?!]?$`, "i");
 const NO_SECRET_WORD = new RegExp(
-  `^(?:(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})[?!]?$|(?:null|nil|none|undefined|true|false)[)\\]}])`,
+  `^(?:(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})[?!]?$|(?:null|nil|none|undefined|true|false)[)\\]}](?!\\w*\\d))`,
   "i",
 );
 
@@ -49,9 +53,12 @@ const ALGORITHM =
 const PATH =
   /^(?:~|\.{1,2})?(?:(?:\/[\w.-]{1,24}){2,8}|(?:\/[a-z]+(?:[-_.][a-z\d]+)*){2,8}|\/[a-z-]*(?:passw|token|secret|key|auth|login)[a-z-]*)$/;
 
-/** A page of a count, a port and its protocol, a number with a comment behind it; a mail address. */
+/**
+ * One character again and again; a page of a count, a port and its protocol, a number with a comment behind it; a
+ * mail address.
+ */
 const COUNT =
-  /^\d{1,3}$|^\d+(?:\.\d+)+$|^\d{2,5}(?:\/\*.*|(?:\/(?:\d{1,5}|[a-z.-]{1,8}))+)$|^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/;
+  /^(.)\1{2,}$|^\d{1,3}$|^\d{1,5}(?:\.\d{1,5})+$|^\d{2,5}(?:\/\*.*|(?:\/(?:\d{1,5}|[a-z.-]{1,8}))+)$|^[\w.+-]+@[\w-]+(?:\.[\w-]+)+$/;
 
 /** Where a secret is kept, a package, the name of an event: `default/web-tls`, `default-token-x7k2p`, `.data-api`. */
 const REFERENCE =
@@ -64,22 +71,22 @@ function variable(word: string): string {
 
 const PLACEHOLDERS: readonly RegExp[] = [
   // Another name and its value, names of fields
-  /^(?:[a-z]+(?:_[a-z]+)*|[A-Z]+(?:_[A-Z\d]+)+)=(?:[^=]|$)|^[A-Za-z_]+(?::[A-Za-z_]+){2,}$/,
+  /^(?:[a-z]+(?:_[a-z]+)*|[A-Z]+(?:_[A-Z]+)+)=(?:[^=]|$)|^(?=(?:.*:)?(?:user|name|password|UID)(?::|$))[A-Za-z_]+(?::[A-Za-z_]+){2,}$/,
   NO_SECRET_WORD,
   ALGORITHM,
   PATH,
   /^(?:jdbc:)?[a-z][a-z0-9+.-]{1,20}:\/\//i,
   // Text between two quoted texts, the first of which ends like a name: `"Password:",next:"…"`
-  /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\+\w+\+$|\s?\.\s?\$|\s.*\s$)/,
+  /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\+\w+\+$|\s?\.\s?\$|\s\D*\s$)/,
   /^(?:<|&lt;)[^>]*>?$|^&#(?:x3c|60);(?:[a-z]+>?|[^>]*>)$/i,
   /^#(?:[A-Za-z][\w-]*|[\da-f]{3}(?:[\da-f]{3})?)$/i,
   /^\{.*\}?\}$|^-?\}|^\{\{|#\{[@a-z]/i,
   /^\$(?:[A-Z_][A-Z0-9_]*(?:$|\/)|[a-z_]\w*(?:::|->|-$|[>)\]]|$))/i,
-  /^[a-z:_-]*(?:\$[({]|%\{)|^\\{1,3}(?:[$(]|f[\dBIR(])/i,
-  // Options, emoji codes and roles, patterns, one character again and again
-  /^\s?--?[a-z]|^:\w+:|^qr\W|^(.)\1{2,}$/i,
+  /^(?:[a-z:_-]*\$\{|:?\$\(|%\{)|^\\{1,3}(?:[$(]|f[\dBIR(])/i,
+  // Options, emoji codes and roles, patterns
+  /^\s?--?[a-z]|^:\w+:|^qr\W/i,
   /^-?0(?:x[0-9a-f_]{1,40}|b[01_]+)n?$|^\d+\.{2,3}\d+$/i,
-  /^(%{1,2})[A-Z_][A-Z0-9_]*\1$|^@[A-Z\d]+(?:_[A-Z\d]+)+$/,
+  /^(%{1,2})[A-Z_][A-Z0-9_]*\1$|^@(?:[A-Z\d]+_)+(?:PASSWORD|PASS|SECRET|TOKEN|KEY)$/,
   /^\[[^\]]*\]$/,
   /^(?:[\w-]{0,16}x{8,}|[x*.•…#=_~-]+)$/i,
   // What stands for a password in tests and examples
@@ -103,7 +110,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   // Rules of validation
   /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
   // A pattern of what a value must be, the format of a text
-  /^(?!.*\d).*\\[wdsWDS][*+?]|^%[sdr](?:[:@/ ]%[sdr])+$|^\^(?:.+\$$|[[(])|\(\?[=!:]|^s([/|#])\S*\1\S*\1\w*$/,
+  /^(?!.*\d).*\\[wdsWDS][*+?]|^%[sdr](?:[:@/ ]%[sdr])+$|^\^(?:.+\$$|[[(].*[\])][+*?{])|\(\?[=!:]|^s([/|#])\S*\1\S*\1\w*$/,
   /(?:^(?:my|put|add|insert|replace|enter|some|the|an?)|(?:^|[-_.])your)[-_ ].*(?:key|token|secret|password|passwd|here|value)(?![a-z])|(?:key|token|secret|pass(?:word)?|id|value|goes)[-_]here$/i,
   /^(?:set|replace)_(?:this|me|it)(?:_[a-z]+)*$|^your[-_][a-z-]+$/i,
 ];
@@ -203,7 +210,8 @@ export function isStandIn(value: string, name: string): boolean {
   if (PLACEHOLDERS.some((pattern) => pattern.test(value))) return true;
   if (isLabel(value) || plainName(value) === plainName(name)) return true;
   if (isPasswordName(name)) return false;
-  if (COUNT.test(value) || isPlace(value) || NUMBERED_NAME.test(value)) return true;
+  if (COUNT.test(value) || STAND_INS_OF_KEYS.test(value) || isPlace(value) || NUMBERED_NAME.test(value))
+    return true;
   return name !== "" && isFile(value) && !looksGenerated(value.replace(/\.\w+$/, ""));
 }
 
@@ -213,7 +221,7 @@ const TEMPLATE =
 
 /** True for a value that somebody has filled in. */
 export function isFilledIn(value: string): boolean {
-  return !TEMPLATE.test(value) && !NO_SECRET_WORD.test(value) && !isLabel(value);
+  return !TEMPLATE.test(value) && !TYPE_WORD.test(value) && !isLabel(value);
 }
 
 /** Letters and digits only. */
@@ -236,9 +244,9 @@ export function isExpression(value: string): boolean {
     /^_*[a-z]+(?:_[a-z]+\d?){2,}$/.test(part) ||
     ((part.length < 20 || !/\d/.test(part)) && digitSwitches(part) < 3);
   if (called?.split(/[.:]+/).every(isName)) return true;
-  if (!/^(?:[A-Za-z_$][\w$]*)?(?:[!?]?(?:\.\d)?\.[A-Za-z_$][\w$]*)+!?$/.test(value)) return false;
+  if (!/^(?:[A-Za-z_$][\w$]*)?(?:\??\.[A-Za-z_$][\w$]*)+!?$/.test(value)) return false;
   return value
-    .split(/[!?]?\./)
+    .split(/\??\./)
     .every((part) => isName(part) || isWords(part) || /^[A-Z\d]+(?:_[A-Z\d]+)+$/.test(part));
 }
 
@@ -263,12 +271,15 @@ function isReference(value: string, { name, joint, ownLine, next }: ValueContext
   if (isOfCode && joint === "= " && !isPasswordName(name)) return true;
   const isYaml = joint === ":" && ownLine && /^[A-Z]/.test(value);
   const isSetting = isYaml || (joint === "=" && (ownLine || /^[A-Z]+$/.test(name)));
-  return isExpression(value) && !(isSetting && isPasswordName(name) && IN_SETTING.test(value));
+  // `found!.token`, `found.0.token`
+  const isOfFields = (joint === ":" || joint === "= ") && !isPasswordName(name);
+  const plain = isOfFields ? value.replace(/!(?=\.)|\.\d(?=\.)/g, "") : value;
+  return isExpression(plain) && !(isSetting && isPasswordName(name) && IN_SETTING.test(value));
 }
 
 /** Pronounceable syllables (at most three consonants in a row), or common technical abbreviations. */
 const SAYABLE =
-  /^(?:(?!.*q[^u])(?:[^aeiouy]{0,3}[aeiouy]{1,3})+[^aeiouy]{0,3}|https?|html|xml|sql|sdk|ssl|tls|jwt|css|rpc|tcp|gcp)$/i;
+  /^(?:(?!.*(?:q[^u]|[^aeiouy]{4})).*[aeiouy].*|https?|html|xml|sql|sdk|ssl|tls|jwt|css|rpc|tcp|gcp)$/i;
 
 /** Words that are spelled with digits. */
 const WITH_DIGITS =
@@ -276,7 +287,8 @@ const WITH_DIGITS =
 
 /** True for compound names as in code: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`. */
 export function isWords(name: string): boolean {
-  const value = /\d/.test(name) ? name.replace(WITH_DIGITS, (word) => word.replace(/\d/g, "")) : name;
+  const spelled = /\d/.test(name) ? name.replace(WITH_DIGITS, (word) => word.replace(/\d/g, "")) : name;
+  const value = /\d/.test(spelled) ? name : spelled;
   if (!/^[#$\w-]+(?:\.[$\w-]+)*$/.test(value) || /\d{4}/.test(value.replace(/25519|2048|4096/, "")))
     return false;
   const letters = value.replace(/[^A-Za-z]/g, "").length;
@@ -309,7 +321,9 @@ function isChosenWord(value: string, context: ValueContext): boolean {
   if (context.joint === "= ") return isPasswordName(context.name) && context.ownLine && isMixed(value);
   if (!isPasswordName(context.name) || value.length < 6 || /^[A-Z][a-z]/.test(value)) return false;
   return context.joint === "flag"
-    ? !/^(?:option|argument|parameter|should|prompt|command|descr|package|file$|respect)/i.test(value)
+    ? !/^(?:option|argument|parameter|should|prompt|(?:commands?|descr\w{0,8}|packages?|file|respectively)$)/.test(
+        value,
+      )
     : context.ownLine;
 }
 
@@ -398,7 +412,7 @@ function isFile(value: string): boolean {
 }
 
 const OF_CODE =
-  /^(?:[a-z]+[A-Z]\w*|import|this|self|req|res|body|props|state|data|options?|settings|config|process|env|user|request|params|args|ctx|form|field|input|output|result|error)\.[#a-z]/;
+  /^(?:(?!.*\d)[a-z]+[A-Z]\w*|import|this|self|req|res|body|props|state|data|options?|settings|config|process|env|user|request|params|args|ctx|form|field|input|output|result|error)\.[#a-z]/;
 /** Adjectives for passwords in prose: base64-encoded, case-sensitive, one-time. */
 const SAID_OF =
   /-(?:\w{2,}ed|\w{2,}ing|only|in|up|off|out|on|by|to|free|safe|like|wide|side|specific|sensitive|dependent|friendly|compliant|ready|aware|level|time|less|date|long|known)$|^(?:non|un|pre|re|self|auto|case|server|client|user|plain|clear|read|write|well|not|base|md|sha|one|two|multi|double|single|long|short|high|low)\d*-|passw|token|secret|credential/i;
@@ -437,7 +451,7 @@ export function isToldApart(value: string): boolean {
 }
 
 const OF_A_RULE =
-  /^(?:must|should|can|may|the|an?|is|not?|optional|required|used|only|read|shown|get|for|this|that|if|enter|leave|your|empty|in|to|from|string|see|siehe|voir|ver)\b|\b(?:of|at least|chars?|characters?|letters|digits|words?|zeichen|password|passphrase|hashed|expected)\b| <[^<>@ ]+@[^<> ]+>$/i;
+  /^(?:must|should|can|may|the|an?|is|not?|optional|required|used|(?:only|read|shown)(?=.* (?:if|when|by|until|once|from) )|get|for|this|that|if|enter|leave|your|empty|in|to|from|string|see|siehe|voir|ver)\b|\b(?:of|at least|chars?|characters?|letters|digits|words?|zeichen|password|passphrase|hashed|expected)\b| <[^<>@ ]+@[^<> ]+>$/i;
 
 /** True for several words that neither describe what a passphrase must contain nor name a person. */
 export function isPhrase(value: string): boolean {
