@@ -478,3 +478,9 @@ export function escapeControl(text: string): string {
 export function replaceUnseen(text: string, written: (character: string) => string): string {
   return text.replace(UNSEEN, written);
 }
+
+/** The values in order, so many at a time. */
+export function batches<T>(values: readonly T[], size: number): T[][] {
+  const count = Math.ceil(values.length / size);
+  return Array.from({ length: count }, (_, at) => values.slice(at * size, (at + 1) * size));
+}

@@ -13,7 +13,7 @@ import {
   sessionKey,
 } from "../core/records.ts";
 import type { ArchiveReceipt, CompactEvent, TranscriptStore } from "../core/report.ts";
-import { CompactError, hasCode, unlessOvertaken } from "../errors.ts";
+import { batches, CompactError, hasCode, unlessOvertaken } from "../errors.ts";
 import {
   type ArchivedTranscript,
   type ArchiveEntry,
@@ -238,10 +238,8 @@ async function sessions(
     const place = readTranscriptKey(key);
     if (place !== undefined && (owner !== undefined || !hasOwner(place.session))) folders.add(place.session);
   }
-  const names = [...folders];
   const ids: string[] = [];
-  for (let start = 0; start < names.length; start += AT_ONCE) {
-    const some = names.slice(start, start + AT_ONCE);
+  for (const some of batches([...folders], AT_ONCE)) {
     ids.push(...(await Promise.all(some.map((folder) => readSessionId(driver, folder, warn)))));
   }
   return ids.sort();

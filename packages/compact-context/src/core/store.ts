@@ -1,5 +1,6 @@
 import {
   abortError,
+  batches,
   CompactError,
   conflict,
   errorMessage,
@@ -264,8 +265,7 @@ export class Sessions {
   async saveAll(): Promise<void> {
     const ids = [...this.#live.keys()];
     const save = (id: string) => this.#options.inTurn(id, () => this.#saveLearned(id));
-    for (let start = 0; start < ids.length; start += SAVED_AT_ONCE)
-      await Promise.all(ids.slice(start, start + SAVED_AT_ONCE).map(save));
+    for (const some of batches(ids, SAVED_AT_ONCE)) await Promise.all(some.map(save));
   }
 
   /** Stores what a session learned since it was last stored; storage failures were already reported. */

@@ -11,7 +11,7 @@ import {
   type SessionEvent,
   type StepTimes,
 } from "../core/report.ts";
-import { createKeyedMutex, errorMessage, escapeControl, hasCode } from "../errors.ts";
+import { batches, createKeyedMutex, errorMessage, escapeControl, hasCode } from "../errors.ts";
 import { type DescriptionContext, describeEvent, type EventDescription } from "./descriptions.ts";
 import { type EventLoss, ExporterQueue, memorySize, type Report } from "./exporter-queue.ts";
 
@@ -342,9 +342,7 @@ export class ArchivingRecorder implements EventRecorder {
   }
 
   async #writeAll(): Promise<void> {
-    const ids = [...this.#waiting.keys()];
-    for (let start = 0; start < ids.length; start += WRITTEN_AT_ONCE) {
-      const some = ids.slice(start, start + WRITTEN_AT_ONCE);
+    for (const some of batches([...this.#waiting.keys()], WRITTEN_AT_ONCE)) {
       const written = await Promise.all(some.map((id) => this.#writeSession(id)));
       if (!written.includes(true)) return;
     }
