@@ -75,6 +75,21 @@ async function run(
   return { code, out, err };
 }
 
+describe("main", () => {
+  it("ends when both outputs are written, also after an error", async () => {
+    const written: string[] = [];
+    const screen = (name: string): CliPorts["stdout"] => ({
+      write: () => undefined,
+      flushed: async () => void written.push(name),
+      isTerminal: false,
+      columns: undefined,
+    });
+    const { code } = await run(["nothing-here.json"], { stdout: screen("stdout"), stderr: screen("stderr") });
+    expect(code).toBe(1);
+    expect(written).toEqual(["stdout", "stderr"]);
+  });
+});
+
 /** An Anthropic request body of `steps` tool calls, about 400 tokens each. */
 function body(steps: number, words = "Port the parser"): string {
   const output = (step: number) =>

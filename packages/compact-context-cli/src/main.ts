@@ -8,15 +8,20 @@ import { safeLines } from "./render/text.ts";
 
 // Runs one command line: parses it, loads the command, reports errors, returns the exit code.
 
-/** Runs one command line, without `node` and the script; resolves to the exit code and never throws. */
+/**
+ * Runs one command line, without `node` and the script; resolves to the exit code, and never throws. The process can end
+ * then: all work is done and all output written.
+ */
 export async function main(argv: readonly string[], ports: CliPorts = processPorts()): Promise<number> {
+  let code: number;
   try {
-    const code = await run(argv, ports);
+    code = await run(argv, ports);
     await ports.stdout.flushed?.();
-    return code;
   } catch (error) {
-    return reportFailure(error, ports);
+    code = reportFailure(error, ports);
   }
+  await Promise.allSettled([ports.stdout.flushed?.(), ports.stderr.flushed?.()]);
+  return code;
 }
 
 async function run(argv: readonly string[], ports: CliPorts): Promise<number> {

@@ -320,9 +320,8 @@ export function overrideOf<T>(name: string, overrides: Readonly<Record<string, T
 export function lookUpModel(name: string, overrides: ModelOverrides = {}): ModelLookup {
   requireText(name, "name", "Pass the model's name as its provider writes it.");
   requireOptions(overrides, "overrides");
-  const listed: ModelLookup = fromTable(name) ??
-    fromSnapshot(name) ??
-    fromFamily(name) ?? { ...DEFAULT_MODEL, id: name, known: false, found: "default" };
+  const found = name === "" ? undefined : (fromTable(name) ?? fromSnapshot(name) ?? fromFamily(name));
+  const listed: ModelLookup = found ?? { ...DEFAULT_MODEL, id: name, known: false, found: "default" };
   const own = overrideOf(name, overrides);
   return own === undefined ? listed : { ...listed, ...own, known: true, found: "override" };
 }

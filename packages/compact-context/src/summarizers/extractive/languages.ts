@@ -24,13 +24,19 @@ interface OwnScript extends Language {
 
 const listed = (words: string): ReadonlySet<string> => new Set(words.split(" "));
 
+/** V8 compiles a pattern whose first text is so long at once, else twice: first to bytecode, which takes five times as long. */
+const LONG = " ".repeat(1000);
+
 /** Made when it is first used: a session has few of the languages. */
 function words(...alternatives: readonly string[]): Pattern {
   const source = `(?<![\\p{L}\\p{N}_'’-])(?:${alternatives.join("|")})(?:(?<=\\s)|(?![\\p{L}\\p{N}_]))`;
   let pattern: RegExp | undefined;
   return {
     test: (text) => {
-      pattern ??= new RegExp(source, "u");
+      if (pattern === undefined) {
+        pattern = new RegExp(source, "u");
+        pattern.test(LONG);
+      }
       return pattern.test(text);
     },
   };
