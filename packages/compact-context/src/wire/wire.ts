@@ -273,10 +273,10 @@ function compacted(
 }
 
 function beside(call: ModelCall): ManualRequest {
-  const { kind, body, signal, shared } = call;
+  const { kind, url, body, signal, shared } = call;
   const compact: CompactByProvider | undefined =
     shared.options.fetch && ((entries, stop) => compactedByProvider(call, entries, stop));
-  return { ...kind.beside(body), format: kind.format, signal, compact };
+  return { ...kind.beside(body), format: kind.format, answeredBy: modelOf(url, body), signal, compact };
 }
 
 /** Asks the provider, with the client's own headers, to compact the first entries of the list. */
