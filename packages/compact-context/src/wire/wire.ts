@@ -13,6 +13,7 @@ import {
   type HostPreflight,
 } from "../host.ts";
 import { type Json, objectOf, objectsIn, textOf } from "../providers/request.ts";
+import { tooLong } from "../providers/too-long.ts";
 import {
   below,
   type CallKind,
@@ -23,7 +24,7 @@ import {
   pathOf,
   sessionName,
 } from "./calls.ts";
-import { refusedOr, withRetry } from "./streamed.ts";
+import { refusedOr, textOfCopy, withRetry } from "./streamed.ts";
 import { refusesReasoning, watchUsage, withoutReasoning, withoutThinking } from "./usage-tee.ts";
 
 // One model call to a provider, as URL, headers and body, from any client in any language.
@@ -342,6 +343,13 @@ async function sendFitting(call: ModelCall, sending: Sending, send: Send): Promi
   };
   if (REFUSALS.has(status) || UNCLEAR.has(status)) return refusedOr(response, retry);
   return withRetry(watched(call, response), retry);
+}
+
+/** True if the provider does not take the list; the response itself stays unread. */
+export async function isRefused(response: Response): Promise<boolean> {
+  const { status } = response;
+  if (!UNCLEAR.has(status)) return REFUSALS.has(status);
+  return tooLong({ status, message: await textOfCopy(response) }) !== undefined;
 }
 
 /** What to retry with after a refusal; undefined if no other list helps. */
