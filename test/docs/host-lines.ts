@@ -14,8 +14,8 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
     'import { compactMiddleware } from "compact-context/adapters/langchain";',
   ],
   "Vercel AI SDK": [
-    'import { generateText } from "ai";',
-    'import { compactPrepareStep } from "compact-context/adapters/ai-sdk";',
+    'import { wrapLanguageModel } from "ai";',
+    'import { compactLanguageModelMiddleware } from "compact-context/adapters/ai-sdk";',
   ],
   "OpenAI client": [
     'import OpenAI from "openai";',

@@ -12,7 +12,7 @@ const HOSTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "LangChain agents": { manager: MANAGER, model: "string", tools: 'import("langchain").Tool[]' },
   "Vercel AI SDK": {
     manager: MANAGER,
-    rest: '{ model: import("ai").LanguageModel; messages: import("ai").ModelMessage[] }',
+    model: 'Parameters<typeof import("ai").wrapLanguageModel>[0]["model"]',
   },
   "OpenAI client": { manager: MANAGER },
   "Anthropic client": { manager: MANAGER },
@@ -35,6 +35,8 @@ const README = {
   sessionId: "string",
   system: "string",
   tools: "object[]",
+  maxOutputTokens: "number",
+  usage: "unknown",
   messages: "{ role: string; content: string }[]",
   list: "{ role: string; content: string }[]",
 };

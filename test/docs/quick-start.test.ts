@@ -78,8 +78,9 @@ describe("the quick start of the README", () => {
   });
 
   it.skipIf(!built)("DOC-1 gives the list back below the trigger and a smaller one above it", async () => {
-    const given = (count: number): string =>
-      `${SESSION} const sessionId = "s${count}", system = "Be brief.", tools = [], messages = talk(${count});`;
+    const given = (count: number, answer = 500): string =>
+      `${SESSION} const sessionId = "s${count}", system = "Be brief.", tools = [], messages = talk(${count});
+      const maxOutputTokens = ${answer}, usage = undefined;`;
     const seen = "[prompt === messages, prompt.length, prompt.at(-1) === messages.at(-1)]";
     expect(await printed(given(20), quickStart, seen)).toEqual([true, 20, true]);
     const [same, length, newest] = (await printed(given(401), quickStart, seen)) as [
@@ -89,6 +90,8 @@ describe("the quick start of the README", () => {
     ];
     expect([same, newest]).toEqual([false, true]);
     expect(length).toBeLessThan(401);
+    // The room of the answer is part of the window.
+    expect(await printed(given(201, 100_000), quickStart, "prompt.length < 201")).toBe(true);
   });
 
   it.skipIf(!built)("the one shot fits the list into what it is given", async () => {

@@ -206,6 +206,25 @@ describe("a call through the proxy", () => {
     expect(await metric(server, "compactions_total")).toBe(reasons.length);
   });
 
+  it.each([
+    [400, "no such tool", 1],
+    [413, "", 1],
+    [422, "messages: field required", 1],
+    [503, "the request exceeds the available context size (8192 tokens)", 1],
+    [503, "no server is free", 0],
+    [429, "too many requests", 0],
+    [401, "prompt is too long: 9000 tokens > 2000 maximum", 0],
+  ])("counts as refused where its list is not taken: %s, %s", async (status, message, refused) => {
+    const provider = await recorder((response) => {
+      response.writeHead(status, { "content-type": "application/json" });
+      response.end(JSON.stringify({ type: "error", error: { message } }));
+    });
+    const server = await proxyTo(provider.url);
+    const response = await post(server, bodyOf(1));
+    expect([response.status, await response.text()]).toEqual([status, expect.stringContaining(message)]);
+    expect(await metric(server, "refused_total")).toBe(refused);
+  });
+
   it("that is answered with headers that Node does not read says what to do", async () => {
     const provider = await recorder((response) =>
       response.writeHead(200, { "content-security-policy": "x".repeat(20_000) }).end("{}"),

@@ -4,6 +4,7 @@ import { errorMessage, isObject } from "compact-context/internal/errors";
 import { type Json, objectOf } from "compact-context/internal/providers/request";
 import { callKind, modelOf } from "compact-context/internal/wire/calls";
 import { watchUsage } from "compact-context/internal/wire/usage-tee";
+import { isRefused } from "compact-context/internal/wire/wire";
 import { createWire, type Wire, type WireCall } from "compact-context/wire";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
@@ -155,7 +156,7 @@ async function sendCompacted(one: Passing, options: ProxyOptions): Promise<Respo
     tell(one, options, own.length, report);
     return send(own, call.headers);
   });
-  if (response.status === 400 || response.status === 413) options.tally.refused();
+  if (await isRefused(response)) options.tally.refused();
   return isChanged ? marked(response, "compacted") : response;
 }
 

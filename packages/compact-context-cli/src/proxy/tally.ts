@@ -24,7 +24,7 @@ interface Totals {
   compactions: number;
   /** Calls sent unchanged because compaction failed. */
   unmodified: number;
-  /** Calls that the provider answered with 400 or 413. */
+  /** Calls whose list the provider does not take. */
   refused: number;
   inputTokens: number;
   cachedTokens: number;
@@ -153,11 +153,7 @@ export function tallyMetrics({ totals, sessions }: Tally, storageUp: boolean): s
     ["requests_total", "Model calls that were sent on.", totals.requests],
     ["compactions_total", "Compactions.", totals.compactions],
     ["sent_unmodified_total", "Calls sent as they came because compacting failed.", totals.unmodified],
-    [
-      "refused_total",
-      "Calls that the provider answered with 400 or 413, as it does to a list that it does not take.",
-      totals.refused,
-    ],
+    ["refused_total", "Calls whose list the provider does not take.", totals.refused],
     ["sessions", "Sessions seen since the start.", sessions],
     ["input_tokens_total", "Prompt tokens as the provider reports them.", inputTokens],
     ["cached_input_tokens_total", "Prompt tokens read from the provider's cache.", cachedTokens],

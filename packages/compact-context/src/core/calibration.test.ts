@@ -162,6 +162,23 @@ describe("refusals", () => {
     expect(strictness(after({ input: 90_000 }), "other openai-chat")).toBe(1);
   });
 
+  it("are kept for each model: another model's refusals, usage and compactions leave them", () => {
+    const first = after({ input: 90_000 });
+    const other = { ...counted, of: "other openai-chat" };
+    const both = observeRefusal(first, { input: 60_000 }, other);
+    const used = observeUsage(both, { ...by, of: other.of, reported: 50_000, estimated: 50_000 });
+    const faded = fadeRefusal(used, other.of);
+    expect(strictness(faded)).toBeCloseTo(1.8, 6);
+    expect(strictness(faded, other.of)).toBe(1);
+  });
+
+  it("with a limit below that of nearly all models teach it when it is repeated", () => {
+    const narrow = after({ input: 50_000, limit: 2_000 });
+    expect(strictness(narrow)).toBe(1);
+    expect(strictness(after({ input: 50_000, limit: 3_000 }, narrow))).toBe(1);
+    expect(strictness(after({ input: 50_000, limit: 2_000 }, narrow))).toBeCloseTo(50, 6);
+  });
+
   it("without a number raise step by step what is known, up to what was sent", () => {
     const twice = after({}, after({}));
     expect(strictness(twice)).toBeCloseTo(1.25 ** 2, 6);
@@ -190,13 +207,16 @@ describe("refusals", () => {
   it("fade with every compaction, those that were repeated more slowly", () => {
     const said = { input: 90_000, limit: 100_000 };
     const once = after(said);
-    const faded = fadeRefusal(once);
+    const faded = fadeRefusal(once, counted.of);
     expect(strictness(faded)).toBeLessThan(strictness(once));
-    expect(strictness(fadeRefusal(after(said, faded)))).toBeGreaterThan(strictness(faded));
-    const long = Array.from({ length: 12 }).reduce<Calibration>((one) => fadeRefusal(one), once);
+    expect(strictness(fadeRefusal(after(said, faded), counted.of))).toBeGreaterThan(strictness(faded));
+    const long = Array.from({ length: 12 }).reduce<Calibration>((one) => fadeRefusal(one, counted.of), once);
     expect(strictness(long)).toBeLessThan(1.05);
     const burst = Array.from({ length: 20 }).reduce<Calibration>((one) => after(said, one), once);
-    const later = Array.from({ length: 20 }).reduce<Calibration>((one) => fadeRefusal(one), burst);
+    const later = Array.from({ length: 20 }).reduce<Calibration>(
+      (one) => fadeRefusal(one, counted.of),
+      burst,
+    );
     expect(strictness(later)).toBeLessThan(1.15);
   });
 });

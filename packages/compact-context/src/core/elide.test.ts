@@ -168,6 +168,31 @@ describe("a refusal", () => {
     await refusal(compact(list, { maxTokens: Number(enough) - 1 }));
   });
 
+  it("FIT-1 names the limit that would do for a session, with the room of the answer", async () => {
+    const list = [say("user", words(1, 3000))];
+    const preflight = (maxContextTokens: number, maxOutputTokens?: number): Promise<unknown> =>
+      new CompactManager(
+        { maxContextTokens, storage: { kind: "memory" } },
+        { onWarning: () => undefined },
+      ).preflight("s", list, { maxOutputTokens });
+    for (const answer of [undefined, 2500]) {
+      const error = await refusal(preflight(4000, answer));
+      const enough = Number(/Raise the context limit to (\d+) tokens/.exec(error.hint)?.[1]);
+      await preflight(enough, answer);
+      await refusal(preflight(enough - 1, answer));
+    }
+  });
+
+  it("FIT-1 says so where the answer may take the whole window", async () => {
+    const manager = new CompactManager(
+      { maxContextTokens: 4000, storage: { kind: "memory" } },
+      { onWarning: () => undefined },
+    );
+    const error = await refusal(manager.preflight("s", [say("user", "hi")], { maxOutputTokens: 8000 }));
+    expect(error.message).toBe("the answer may take 8000 tokens, which leaves none for the list");
+    expect(error.hint).toContain("Lower the output limit");
+  });
+
   it("FIT-2 says what of it stands beside the messages and what in them", async () => {
     const list = [say("system", words(1, 500)), say("user", "hi")];
     const error = await refusal(elide(list, 300));

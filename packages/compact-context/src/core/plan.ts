@@ -337,7 +337,15 @@ function endsInResult(message: Message | undefined): boolean {
 
 function tooLarge(set: KeepSet): CompactError {
   const { request, pinnedTokens } = set;
-  const { budget, fixedTokens, policy } = request;
+  const { budget, fixedTokens, policy, answerTokens } = request;
+  // A session's budget is the context limit without what is reserved; that of a single compaction is the limit itself.
+  const reserved = answerTokens === undefined ? 0 : Math.max(policy.hardCapBuffer, answerTokens);
+  if (budget <= 1 && answerTokens)
+    return new CompactError(
+      "InsufficientBudget",
+      `the answer may take ${answerTokens} tokens, which leaves none for the list`,
+      { hint: "Lower the output limit of the request, or raise the context limit." },
+    );
   const refusal = (what: string, hint: string): CompactError =>
     new CompactError("InsufficientBudget", `${what}, but only ${budget} are available`, {
       hint: `${hint}.${answerHint(request)}`,
@@ -357,7 +365,7 @@ function tooLarge(set: KeepSet): CompactError {
     : 'set onOverflow to "elide" so that oversized messages keep their head and tail';
   return refusal(
     `${subject} take ${least} tokens${largestKept(set)}`,
-    `Raise the context limit to ${least} tokens or more, or ${others}`,
+    `Raise the context limit to ${least + reserved} tokens or more, or ${others}`,
   );
 }
 

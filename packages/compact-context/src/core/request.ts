@@ -62,6 +62,8 @@ export interface ManualRequest extends PreflightRequest {
   readonly targetTokens?: number;
   /** The provider refused this list as too long: the target is below its limit, and it is learned from. */
   readonly refused?: TooLong;
+  /** Whose refusals are meant, where a manager's calls go to several models. Default: the model. */
+  readonly answeredBy?: string;
 }
 
 const REQUEST_FIELDS: Fields<ManualRequest> = {
@@ -79,6 +81,7 @@ const REQUEST_FIELDS: Fields<ManualRequest> = {
   note: "text",
   targetTokens: "number",
   refused: "object",
+  answeredBy: "text",
 };
 
 /** Throws `InvalidArgument` for a value that is not a request. Hosts pass on nulls of their SDK: each is nothing. */
@@ -200,7 +203,8 @@ export interface Calibration {
   readonly grownEstimated: number;
   /** Reported tokens that our messages do not account for: hidden prompts, tools that were not passed. */
   readonly offset: number;
-  readonly refusal?: Refusal;
+  /** One for each model and format that refused, the latest last. */
+  readonly refusals?: readonly Refusal[];
 }
 
 /** No model accepts more tokens: larger reports are ignored. */
@@ -239,21 +243,18 @@ export function observeUsage(
   if (!(reported > 0 && reported <= MOST_REPORTED && estimated > 0 && Number.isFinite(estimated)))
     return calibration;
   const known = calibration.counterId === counterId ? calibration : emptyCalibration();
-  const { refusal } = calibration;
+  const { refusals } = calibration;
   const learned = learnGrowth(known, observation);
   return {
     counterId,
     anchor: { reported, estimated },
     ...learned,
     offset: Math.max(0, reported - estimated * runningRatio({ ...known, ...learned })),
-    refusal:
-      refusal?.of === of
-        ? {
-            ...refusal,
-            ratio: Math.min(refusal.ratio, reported / estimated),
-            scale: Math.min(refusal.scale, maxContextTokens / reported),
-          }
-        : refusal,
+    refusals: refusals?.map((refusal) => {
+      if (refusal.of !== of) return refusal;
+      const ratio = Math.min(refusal.ratio, reported / estimated);
+      return { ...refusal, ratio, scale: Math.min(refusal.scale, maxContextTokens / reported) };
+    }),
   };
 }
 
@@ -334,6 +335,8 @@ export function calibratedBudget(
 interface Refusal {
   /** The model and format that were refused; it says nothing about others. */
   readonly of: string;
+  /** The limit that was reported last; 0 if none was. */
+  readonly limit: number;
   /** The provider's tokens per token of ours; reported usage lowers it. */
   readonly ratio: number;
   /** Our window per token of the provider's limit; a larger request that it answered lowers it. */
@@ -344,8 +347,10 @@ interface Refusal {
 
 /** A request counts at most this many times, unless it is over a plausible limit by its provider's count and by ours. */
 const MOST_FULL = 2.5;
-/** No model has a smaller window. */
+/** Hardly a model has a smaller window: a smaller limit is believed when it is repeated. */
 const LEAST_LIMIT = 4_000;
+/** Models whose refusals a session remembers. */
+const MOST_REFUSING = 8;
 /** A refusal without a count raises the ratio by this factor at most. */
 const STEP = 1.25;
 /** The share of a first refusal that fades with each compaction; of a further one less, up to some. */
@@ -372,37 +377,40 @@ export function observeRefusal(
   { input = Number.POSITIVE_INFINITY, limit = 0 }: TooLong,
   { of, estimated, maxContextTokens }: Counted,
 ): Calibration {
-  const { refusal } = calibration;
-  const known = refusal?.of === of ? refusal : { ratio: 1, scale: 1, times: 0 };
+  const { refusals = [] } = calibration;
+  const known = refusals.find((refusal) => refusal.of === of) ?? { ratio: 1, scale: 1, times: 0, limit: 0 };
   const step = Math.min((limit || maxContextTokens) / estimated, known.ratio * STEP);
   const counted = input / estimated;
   const ratio = Math.max(1, counted > MOST_FULL ? Math.max(known.ratio, step) : counted);
   const told = maxContextTokens / limit;
-  const isOver = limit >= LEAST_LIMIT && Math.min(input, estimated * ratio) > limit;
+  const isPlausible = limit >= LEAST_LIMIT || (limit > 0 && limit === known.limit);
+  const isOver = isPlausible && Math.min(input, estimated * ratio) > limit;
   const scale = isOver ? told : Math.min(told > MOST_FULL ? known.scale : told, MOST_FULL / ratio);
-  return { ...calibration, refusal: { of, ratio, scale, times: Math.min(known.times + 1, MOST_TIMES) } };
+  const refusal = { of, limit, ratio, scale, times: Math.min(known.times + 1, MOST_TIMES) };
+  const others = refusals.filter((other) => other.of !== of);
+  return { ...calibration, refusals: [...others, refusal].slice(-MOST_REFUSING) };
 }
 
 /** How much fuller than we the provider finds a request of `tokens`, by what its refusals taught; at least 1. */
 export function strictnessOf(
   tokens: number,
-  { refusal }: Calibration,
+  { refusals }: Calibration,
   { of, estimated }: Pick<Counted, "of" | "estimated">,
 ): number {
-  if (refusal?.of !== of || tokens === 0) return 1;
+  const refusal = refusals?.find((one) => one.of === of);
+  if (refusal === undefined || tokens === 0) return 1;
   return Math.max(1, Math.max(1, (estimated * refusal.ratio) / tokens) * refusal.scale);
 }
 
-/** After an automatic compaction: what refusals taught counts for less, so that an error is not kept. */
-export function fadeRefusal(calibration: Calibration): Calibration {
-  const { refusal } = calibration;
-  if (refusal === undefined) return calibration;
-  const kept = 1 - REFUSAL_FADE / refusal.times;
-  const faded = (factor: number): number => Math.min(factor, 1 + (factor - 1) * kept);
-  return {
-    ...calibration,
-    refusal: { ...refusal, ratio: faded(refusal.ratio), scale: faded(refusal.scale) },
-  };
+/** After an automatic compaction: what refusals of this model taught counts for less, so that an error is not kept. */
+export function fadeRefusal(calibration: Calibration, of: string): Calibration {
+  const refusals = calibration.refusals?.map((refusal) => {
+    if (refusal.of !== of) return refusal;
+    const kept = 1 - REFUSAL_FADE / refusal.times;
+    const faded = (factor: number): number => Math.min(factor, 1 + (factor - 1) * kept);
+    return { ...refusal, ratio: faded(refusal.ratio), scale: faded(refusal.scale) };
+  });
+  return refusals === undefined ? calibration : { ...calibration, refusals };
 }
 
 /** Target for a refused request of `counted` tokens, in our tokens. */

@@ -60,11 +60,6 @@ const NOTHING_COUNTED: RequestCount = {
   breakdown: { system: 0, developer: 0, tools_schema: 0, messages: 0 },
 };
 
-/** What a refusal says something about: a model, and the format of its lists. */
-function refusable({ settings, codec }: SessionContext): string {
-  return `${settings.model} ${codec.format}`;
-}
-
 export class Session {
   readonly id: string;
   state: SessionState = emptyState();
@@ -86,6 +81,8 @@ export class Session {
   /** Our uncalibrated count of the whole request; 0 before the first. */
   estimate = 0;
   answerTokens = 0;
+  /** What a refusal says something about: a model, and the format of its lists. */
+  refusable = "";
   /** Tokens of the latest request, calibrated; after a compaction those of its result. */
   requestTokens = 0;
   /** The provider's prompt cache has probably expired. */
@@ -99,7 +96,7 @@ export class Session {
   requested: string | undefined;
 
   /** The latest list that went out: our count, and how it was read and counted. */
-  #sent: { readonly estimated: number; readonly by: SessionContext } | undefined;
+  #sent: { readonly estimated: number; readonly of: string; readonly by: SessionContext } | undefined;
   /** Calls since the newest compaction; infinite before the first. */
   #callsSince: number = Number.POSITIVE_INFINITY;
   /** Messages of the list that an undo gave back, until the next one is read. */
@@ -151,8 +148,10 @@ export class Session {
     this.view.read(list, request, settings, this.state);
     this.#givenBack = undefined;
     this.#measure(request, settings);
+    this.refusable = `${request.answeredBy ?? settings.model} ${this.view.current.codec.format}`;
     if (request.refused !== undefined) {
-      const counted = { ...this.#refusable(), maxContextTokens: settings.maxContextTokens };
+      const about = { of: this.refusable, estimated: this.estimate };
+      const counted = { ...about, maxContextTokens: settings.maxContextTokens };
       this.#setCalibration(observeRefusal(this.state.calibration, request.refused, counted));
     }
     this.#see(request, settings, now.getTime());
@@ -191,10 +190,10 @@ export class Session {
    */
   #learn(reported: number | undefined, counter: TokenCounter): void {
     if (reported === undefined || this.#sent?.by.counter.id !== counter.id) return;
-    const { estimated, by } = this.#sent;
+    const { estimated, of, by } = this.#sent;
     const { maxContextTokens } = by.settings;
     if (reported > maxContextTokens) return;
-    const observation = { reported, estimated, counterId: counter.id, of: refusable(by), maxContextTokens };
+    const observation = { reported, estimated, counterId: counter.id, of, maxContextTokens };
     this.#setCalibration(observeUsage(this.state.calibration, observation));
   }
 
@@ -202,13 +201,10 @@ export class Session {
     this.state = { ...this.state, calibration };
   }
 
-  #refusable(): { readonly of: string; readonly estimated: number } {
-    return { of: refusable(this.view.current), estimated: this.estimate };
-  }
-
   /** How much fuller than we the provider finds the request, by what its refusals taught; at least 1. */
   strictness(): number {
-    return strictnessOf(this.usage.tokens, this.state.calibration, this.#refusable());
+    const about = { of: this.refusable, estimated: this.estimate };
+    return strictnessOf(this.usage.tokens, this.state.calibration, about);
   }
 
   /** The settings of the latest list's model. */
@@ -393,7 +389,7 @@ export class Session {
   /** The list to send. Usage that is reported later is about it, and not about one that was refused or aborted. */
   send(given: readonly unknown[]): readonly unknown[] {
     const { current, messages, asGiven } = this.view;
-    this.#sent = { estimated: this.estimate, by: current };
+    this.#sent = { estimated: this.estimate, of: this.refusable, by: current };
     return asGiven ? given : current.codec.encode(messages);
   }
 
@@ -407,7 +403,7 @@ export class Session {
     this.requested = undefined;
     this.stall = undefined;
     if (report.reason === "manual") return [];
-    this.#setCalibration(fadeRefusal(this.state.calibration));
+    this.#setCalibration(fadeRefusal(this.state.calibration, this.refusable));
     this.#shortIntervals = this.#callsSince <= SHORT_INTERVAL ? this.#shortIntervals + 1 : 0;
     this.#callsSince = 0;
     if (this.#shortIntervals < 2 || this.#warnedOfFrequent) return [];

@@ -44,12 +44,12 @@ const MOST_WORDS = 4_000;
 export function tooLong(error: unknown, asked?: number): TooLong | undefined {
   const { statusCode, status = statusCode } = objectOf(error);
   const words = wordsOf(error);
-  const [, rate, requested] = OVER_RATE.exec(words)?.map((count) => Number(count.replaceAll(",", ""))) ?? [];
-  const isOverRate = rate !== undefined && requested !== undefined && requested > rate;
+  const [, limit = 0, together = 0] = OVER_RATE.exec(words)?.map(numberOf) ?? [];
+  const overRate = together > limit ? { limit, together } : undefined;
   if (OTHER_STATUSES.has(status)) return undefined;
-  if (!isOverRate && (status === 429 || RATE.test(words))) return undefined;
+  if (overRate === undefined && (status === 429 || RATE.test(words))) return undefined;
   if (status !== 413 && !TOO_LONG.some((wording) => wording.test(words))) return undefined;
-  const said = statedIn(words, asked);
+  const said = statedIn(words, asked, overRate);
   // The answer alone exceeds the limit: no shorter list helps.
   return (said.answer ?? 0) >= (said.limit ?? Number.POSITIVE_INFINITY) ? undefined : said;
 }
@@ -85,7 +85,6 @@ const LIMIT = counts(
   "must be <= #",
   "should be \\[\\d+, ?#",
   '"n_ctx": ?#',
-  "tokens per \\w+[^\\n]*limit:? # requested",
 );
 const INPUT = counts(
   "exceed context limit: #",
@@ -110,13 +109,14 @@ const ANSWER = counts(
   "max_tokens' is too large: #",
 );
 /** Input and answer together. */
-const TOGETHER = counts(
-  "requested:? (?:about )?#(?: tokens|\\))",
-  "tokens per \\w+[^\\n]*limit:? [\\d,]+ requested:? #",
-);
+const TOGETHER = counts("requested:? (?:about )?#(?: tokens|\\))");
 
-function statedIn(words: string, asked = 0): TooLong {
-  const [limit, stated, together] = [LIMIT, ANSWER, TOGETHER].map((way) => numberIn(words, way));
+function statedIn(
+  words: string,
+  asked = 0,
+  { limit, together } = { limit: numberIn(words, LIMIT), together: numberIn(words, TOGETHER) },
+): TooLong {
+  const stated = numberIn(words, ANSWER);
   const answer = stated ?? (together === undefined || asked === 0 ? undefined : asked);
   const whole = together === undefined ? undefined : together - (answer ?? 0);
   return defined({ limit, input: numberIn(words, INPUT) ?? whole, answer });
@@ -127,6 +127,9 @@ function numberIn(words: string, stated: RegExp): number | undefined {
     .exec(words)
     ?.slice(1)
     .find((group) => group !== undefined);
-  const count = Number(found?.replaceAll(",", ""));
-  return count > 0 ? count : undefined;
+  return numberOf(found ?? "") || undefined;
+}
+
+function numberOf(digits: string): number {
+  return Number(digits.replaceAll(",", ""));
 }

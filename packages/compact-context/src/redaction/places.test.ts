@@ -46,11 +46,23 @@ describe("where secrets stand", () => {
     ["Die PIN vom Keller ist die 360704.", /360704/],
     ["BitLocker:\n096738-574960-253884-733175-742529-120493-464557-771103", /\d{6}/],
     ["Enter this key manually: YEIT 6D4A GY5V C7AM", /YEIT|C7AM/],
+    [`server = true\nencrypt = "${LONG}Zk3vQ8xTr2m="`, /Zk3v/],
+    ["consul agent -encrypt=Zk3vQ8xTr2mKwY7pLs9NbA== -dev", /Zk3v/],
+    ["config wifi-iface\n\toption ssid 'Pier'\n\toption key 'mossy-Pier-vQ8x'\n", /vQ8x/],
     [`key1       FULL           ${LONG}${LONG}==`, /Zk3v/],
     [`credentials.secret_key_base\n=> "${LONG}"`, /Zk3v/],
     ["Cookie: theme=dark; sid=vQ8xTr2mKw", /vQ8x/],
   ])("RED-2 takes the codes in %j", (text, left) => {
     expect(redact(text)).not.toMatch(left);
+  });
+
+  it.each([
+    "unknown option key 'timeoutSeconds'",
+    "config uhttpd\n\toption key '/etc/uhttpd.key'\n\toption cert '/etc/uhttpd.crt'\n",
+    'encrypt = "true"\nretries = 3',
+    "We encrypt everything that leaves the harbour.",
+  ])("leaves %j", (text) => {
+    expect(redact(text)).toBe(text);
   });
 
   it.each([

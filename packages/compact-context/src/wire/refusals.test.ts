@@ -22,6 +22,7 @@ function chat(turns: number): object[] {
 }
 
 interface Server {
+  readonly model?: string;
   /** Its tokens per token of ours. */
   readonly factor?: number;
   readonly limit?: number;
@@ -65,9 +66,9 @@ function createSession(storage: StorageDriver = createMemoryDriver(), timeoutMs 
   });
   const wire = createWire({ manager, onWarning: () => undefined });
   const call = async (number: number, server: Server): Promise<void> => {
-    const { factor = 1, limit = WINDOW, usage = false, words = stated, lie, answerOf } = server;
+    const { model = "m", factor = 1, limit = WINDOW, usage = false, words = stated, lie, answerOf } = server;
     const room = answerOf?.(number);
-    const body = { model: "m", messages: chat(number), ...(room && { max_tokens: room }) };
+    const body = { model, messages: chat(number), ...(room && { max_tokens: room }) };
     const { send } = await wire(URL, {}, body);
     let tries = 0;
     const answer = await send(async ({ messages }) => {
@@ -101,6 +102,8 @@ describe("a server that refuses what we count to fit", () => {
     ["has a window of a quarter", { limit: WINDOW / 4 }, 6],
     ["has a window of a quarter and says no count", { limit: WINDOW / 4, words: limited }, 6],
     ["has a window of a quarter, counts 1.5 times as much", { limit: WINDOW / 4, factor: 1.5 }, 13],
+    ["has a window of an eighth", { limit: WINDOW / 8 }, 12],
+    ["has a window of an eighth and says no count", { limit: WINDOW / 8, words: limited }, 12],
     ["has a window of a quarter and reports usage", { limit: WINDOW / 4, usage: true }, 6],
     ["has a smaller window and reports usage", { limit: WINDOW * 0.6, usage: true }, 2],
   ])("refuses a session a few times only: it %s", async (_, server, most) => {
@@ -181,6 +184,19 @@ it("while the storage hangs, a refusal holds up no later call", async () => {
   }
   expect(session.told.failed).toEqual([5]);
 }, 20_000);
+
+it("a refusal teaches of the model that refused, and a session remembers it while it calls another", async () => {
+  const session = createSession();
+  const narrow: Server = { model: "narrow", limit: WINDOW / 4 };
+  for (let number = 0; number < 30; number += 1) await session.call(number, narrow);
+  const { compactions, refused } = session.told;
+  const before = refused.length;
+  for (let number = 30; number < 42; number += 1) await session.call(number, { model: "wide" });
+  expect(session.told.compactions).toBe(compactions);
+  for (let number = 42; number < 45; number += 1) await session.call(number, narrow);
+  expect(session.told.compactions).toBe(compactions + 1);
+  expect(refused).toHaveLength(before);
+});
 
 it("what was learned outlasts the process", async () => {
   const storage = createMemoryDriver();

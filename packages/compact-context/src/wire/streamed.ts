@@ -72,7 +72,7 @@ export async function refusedOr(
 }
 
 /** What a body says within a moment; the response itself stays unread. */
-async function textOfCopy(response: Response): Promise<string> {
+export async function textOfCopy(response: Response): Promise<string> {
   const reader = response.clone().body?.getReader();
   if (reader === undefined) return "";
   const decoder = new TextDecoder();

@@ -13,6 +13,7 @@ import {
   type HostPreflight,
 } from "../host.ts";
 import { type Json, objectOf, objectsIn, textOf } from "../providers/request.ts";
+import { tooLong } from "../providers/too-long.ts";
 import {
   below,
   type CallKind,
@@ -23,7 +24,7 @@ import {
   pathOf,
   sessionName,
 } from "./calls.ts";
-import { refusedOr, withRetry } from "./streamed.ts";
+import { refusedOr, textOfCopy, withRetry } from "./streamed.ts";
 import { refusesReasoning, watchUsage, withoutReasoning, withoutThinking } from "./usage-tee.ts";
 
 // One model call to a provider, as URL, headers and body, from any client in any language.
@@ -176,7 +177,7 @@ async function look(shared: Shared, request: Request): Promise<WireCall> {
   const session = named ?? sessionName(headers, body, list);
   const managed = kind.serverManaged(body);
   if (managed.length > 0) {
-    const message = `the provider keeps or compacts this conversation (${managed.join(", ")}): nothing is compacted here`;
+    const message = `the provider keeps or compacts this conversation (${managed.join(", ")}): nothing is compacted here, as whole lists without that are`;
     const passed = pass(request, session, "server_managed");
     // What the provider refuses it does not keep: the client then sends the list itself.
     const told = async (send: Send): Promise<Response> => {
@@ -273,10 +274,10 @@ function compacted(
 }
 
 function beside(call: ModelCall): ManualRequest {
-  const { kind, body, signal, shared } = call;
+  const { kind, url, body, signal, shared } = call;
   const compact: CompactByProvider | undefined =
     shared.options.fetch && ((entries, stop) => compactedByProvider(call, entries, stop));
-  return { ...kind.beside(body), format: kind.format, signal, compact };
+  return { ...kind.beside(body), format: kind.format, answeredBy: modelOf(url, body), signal, compact };
 }
 
 /** Asks the provider, with the client's own headers, to compact the first entries of the list. */
@@ -342,6 +343,13 @@ async function sendFitting(call: ModelCall, sending: Sending, send: Send): Promi
   };
   if (REFUSALS.has(status) || UNCLEAR.has(status)) return refusedOr(response, retry);
   return withRetry(watched(call, response), retry);
+}
+
+/** True if the provider does not take the list; the response itself stays unread. */
+export async function isRefused(response: Response): Promise<boolean> {
+  const { status } = response;
+  if (!UNCLEAR.has(status)) return REFUSALS.has(status);
+  return tooLong({ status, message: await textOfCopy(response) }) !== undefined;
 }
 
 /** What to retry with after a refusal; undefined if no other list helps. */
