@@ -322,6 +322,23 @@ Meu médico é o doutor Lobo. | O médico do meu tio agora é o doutor Reis. |  
 Срок основного проекта — 5 мая. | Срок основного проекта теперь 9 мая. | 5 мая | 9 мая
 我住在苏州。 | 我哥哥不住在苏州了，他现在住在宁波。 |  | 我住在苏州
 私は神戸に住んでいます。 | 兄は神戸から奈良に引っ越しました。 |  | 私は神戸
+I was born in Bergen. | I moved from Bergen to Tromsø. |  | born in Bergen;;Tromsø
+I grew up in Bergen. | We moved from Bergen to Tromsø last month. |  | grew up;;Tromsø
+I met my wife in Bergen. | I moved from Bergen to Tromsø. |  | met my wife
+I live in Bergen. | I moved from Bergen to Tromsø. | live in Bergen | Tromsø
+I was born in Bergen. | Sorry, I was born in Tromsø, not in Bergen. | ^I was born in Bergen | Tromsø
+私は神戸で生まれました。 | 神戸から奈良に引っ越しました。 |  | 生まれ;;奈良
+`);
+
+/** A Japanese rule is lifted by a permission of the same, in whatever form of its verb, and by no other. */
+export const lifted: readonly Course[] = coursesIn(`
+今後は略語を使うのをやめて。 | 略語を使ってもいいです。 | やめて | 使ってもいい
+今後は敬語で返事を書くのはやめてください。 | 敬語で返事を書いても構いません。 | やめて | 構いません
+今後は月曜日にデプロイしないでください。 | 月曜日にデプロイしても大丈夫です。 | しないで | 大丈夫
+今後は敬語で返事を書くのはやめてください。 | 箇条書きで返事を書いてもいいです。 |  | やめて
+今後は月曜日にデプロイしないでください。 | 木曜日にデプロイしても大丈夫です。 |  | しないで
+今後は略語を使うのをやめて。 | 略語を使ってもいいとは言っていません。 |  | やめて
+今後は略語を使うのをやめて。 | 略語を使ってもいいですか？ |  | やめて
 `);
 
 /** A mistake put right in the same session: only the right value stays. */

@@ -15,6 +15,7 @@ import {
   same,
   shareIn,
   shareKind,
+  stemsIn,
   topicTerms,
 } from "./terms.ts";
 
@@ -31,13 +32,14 @@ export type Relation =
 /** Relation of a newer statement of a person to an older one, by words alone. Pure; `apart` if in doubt. */
 export function relationOf(newer: string, older: string): Relation {
   const [now, then] = [read(newer), read(older)];
-  if (newer === older || isOfOthers(now, then)) return "apart";
+  if (newer === older || isOfOthers(now, then) || staysAfterMove(now, then)) return "apart";
   if (tellsSwapOf(newer, older)) return "likely";
   if ([isParallelOf, namesOld, reverses, denies, hasMovedFrom].some((replaces) => replaces(now, then)))
     return "replaces";
   if (same(now.content, then.content))
     return now.tellsChange && now.negated !== then.negated ? "replaces" : "apart";
-  if (!isOfOneThing(now, then)) return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
+  if (!sharesKey(now, then) && !partsOf(now).some((part) => sameButForValues(part, then)))
+    return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
   return now.tellsChange || tellsOldValue(now, then) ? "replaces" : "conflicts";
 }
 
@@ -50,6 +52,17 @@ function hasMovedFrom({ text }: Read, { key }: Read): boolean {
   if (key?.verb !== "live" || key.subject.size > 0) return false;
   const [, ...from] = MOVED.exec(text) ?? [];
   return shareIn(topicTerms(from.join(" ")), key.value) === 1;
+}
+
+/** What somebody went through in a place stays true when they move. */
+const PAST =
+  /(?<![\p{L}])(?:born|grew up|raised|graduated|met|married|geboren|aufgewachsen|studiert|née?s?|grandi|étudié|nac(?:í|imos)|crec(?:í|imos)|nasc(?:i|emos)|cresc(?:i|emos)|(?:родил|вырос)\p{L}*)(?![\p{L}])|出生|长大|毕业|生まれ|育[ちっ]|卒業/iu;
+const HOME =
+  /(?<![\p{L}])(?:mov(?:e|ed|ing)|relocat\p{L}+|liv(?:e|ing)|(?:um)?gezogen|ziehen?|wohnen?|leben?|déménag\p{L}+|habit\p{L}+|vis|mud\p{L}{1,5}|viv(?:o|imos)|mor(?:o|amos)|переехал\p{L}?|живу|живём)(?![\p{L}])|搬|住|引っ越/iu;
+
+function staysAfterMove(now: Read, then: Read): boolean {
+  const isMove = HOME.test(now.text) && !PAST.test(now.text);
+  return isMove && PAST.test(then.text) && !HOME.test(then.text);
 }
 
 const THING = "[\\p{L}\\d-]+(?: de \\p{L}+)?";
@@ -76,10 +89,6 @@ function isParallelOf({ text }: Read, then: Read): boolean {
   const areValues = ({ value: terms }: Key): boolean => [...terms].some(isValue);
   const isOfOneKind = old.value.size === 1 && areValues(now) === areValues(old);
   return isOfOneKind && sameTerms(now.subject, old.subject) && !sameTerms(now.value, old.value);
-}
-
-function isOfOneThing(now: Read, then: Read): boolean {
-  return sharesKey(now, then) || partsOf(now).some((part) => sameButForValues(part, then));
 }
 
 /** One is about somebody else's things, and the other one does not mention them. */
@@ -289,6 +298,8 @@ function lifts(now: Read, then: Read): boolean {
       shareIn(new Set([...then.content].filter((term) => !names.includes(term))), now.content) > 0 ||
       CHANGES.test(now.text)
     );
+  const stems = stemsIn(then.text);
+  if (stems.size > 1 && shareIn(stems, stemsIn(now.text)) === 1) return true;
   const words = topicTerms(then.text.replace(REASON, ""));
   const topic = new Set([...words].filter((term) => !then.names.has(term) && !isReplaceable(term)));
   return topic.size > 1 && shareIn(topic, now.content) >= 0.75;

@@ -17,7 +17,7 @@ import {
   TRANSIENT,
   word,
 } from "./language.ts";
-import { read } from "./meaning.ts";
+import { clausesIn, read } from "./meaning.ts";
 import { insteadOfForgotten, ownAsides, ownStatements, saidIn, sentencesOf } from "./own-words.ts";
 import { relationOf, tellsAnotherValue } from "./relation.ts";
 import { heldBy, holds, isOrdinary, list, toolsLike } from "./terms.ts";
@@ -332,7 +332,7 @@ const PASSING: RegExp = rule(
 const CODE =
   /[`{}<>=;]|\w\(|=>|\.(?:tsx?|jsx?|py|go|rs|java|css|html|md|json|ya?ml|sh|c|cpp|sql)(?![\p{L}])/u;
 const DEICTIC =
-  /^(?:this|that|these|those|it|there|here|he|she|they|you|what|which|why|how|who|where|when|let['’]s|everything|nothing|something|das (?:ist|war|geht|sollte|macht)|dies\p{L}*|es|er|sie|du|ihr|ce(?:la|tte|ci|s)?|ça|c['’]|il|elle|ils|elles|tu|vous|est[aeo]s?|es[aeo]s?|él|ella|tú|iss?t?o|ess[ae]s?|ele|ela|você|это|эт\p{L}+|он[аои]?|ты|вы)(?![\p{L}])|^(?:这|那|它|你|他|她|この|その|これ|それ|あの|ここ)/iu;
+  /^(?:this|that|these|those|it|there|here|he|she|they|you|some(?:body|one)|jemand|quelqu['’]un|alguien|alguém|кто-то|what|which|why|how|who|where|when|let['’]s|everything|nothing|something|das (?:ist|war|geht|sollte|macht)|dies\p{L}*|es|er|sie|du|ihr|ce(?:la|tte|ci|s)?|ça|c['’]|il|elle|ils|elles|tu|vous|est[aeo]s?|es[aeo]s?|él|ella|tú|iss?t?o|ess[ae]s?|ele|ela|você|это|эт\p{L}+|он[аои]?|ты|вы)(?![\p{L}])|^(?:这|那|它|你|他|她|有人|某人|誰か|だれか|この|その|これ|それ|あの|ここ)/iu;
 
 const NOT_NAMES =
   "(?!(?:The|A|An|And|But|So|If|When|While|After|Before|Because|Since|Please|Tests?|Code|Note|Sure|Yes|No|Ok|Also|Then|Let|Add|Fix|Make|Use|Run|Try|Write|Der|Die|Le|La|Les|El|Los|Las|O|Os|As|Un|Une|Una|Um|Uma)\\s)";
@@ -449,12 +449,11 @@ function namesAllOf(text: string, older: string): boolean {
   );
 }
 
-const CLAUSE = /[,;:]\s+|\s[–—-]+\s|,?\s(?:so|and|but)\s/u;
 /** A shorter clause says nothing on its own. */
 const FEWEST = 4;
 
 function clausesOf(sentence: string): readonly string[] {
-  return sentence.split(CLAUSE).filter((clause) => clause.split(/\s+/).length >= FEWEST);
+  return clausesIn(sentence).filter((clause) => clause.split(/\s+/).length >= FEWEST);
 }
 
 /** It states how something is: no wish, question or order, and not about the current moment. */
