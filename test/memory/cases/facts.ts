@@ -235,6 +235,15 @@ export const both: readonly (readonly [Language, one: string, other: string])[] 
 /** Everyday messages without a lasting fact: requests, findings, states of the work. */
 export const passing: readonly (readonly [Language, string])[] = [
   ["en", "I think we should rename this function."],
+  ["en", "Someone lives in Osaka."],
+  ["de", "Jemand wohnt in Osaka."],
+  ["fr", "Quelqu'un habite à Osaka."],
+  ["es", "Alguien vive en Osaka."],
+  ["pt", "Alguém mora em Osaka."],
+  ["ru", "Кто-то живёт в Осаке."],
+  ["zh", "有人住在大阪。"],
+  ["zh", "更新负责人列表。"],
+  ["ja", "誰かが大阪に住んでいます。"],
   ["en", "I get an error when I click the button."],
   ["en", "We need to fix the parser before the demo."],
   ["en", "I ran the tests and three of them failed."],

@@ -17,6 +17,8 @@ function coursesIn(table: string): readonly Course[] {
 export const forgotten: readonly Course[] = coursesIn(`
 My car is a red Volvo.;;My car insurance is with Allmark. | Forget my car insurance. | Allmark | Volvo
 My car is a red Volvo. | Forget my car insurance. |  | Volvo
+我住在宁波，对虾过敏。 | 忘掉我对虾过敏这件事。 | 虾 | 
+Ich vertrage keine Laktose. | Lösche bitte alles, was du über meine Gesundheit weißt. | Laktose | 
 My car is a red Volvo. | Please delete everything about my car insurance from your memory. |  | Volvo
 My dog is called Pip.;;My dog walker is Selma. | Please forget my dog walker. | Selma | Pip
 My dog is called Pip. | Please forget my dog walker. |  | Pip
@@ -322,6 +324,38 @@ Meu médico é o doutor Lobo. | O médico do meu tio agora é o doutor Reis. |  
 Срок основного проекта — 5 мая. | Срок основного проекта теперь 9 мая. | 5 мая | 9 мая
 我住在苏州。 | 我哥哥不住在苏州了，他现在住在宁波。 |  | 我住在苏州
 私は神戸に住んでいます。 | 兄は神戸から奈良に引っ越しました。 |  | 私は神戸
+I was born in Bergen. | I moved from Bergen to Tromsø. |  | born in Bergen;;Tromsø
+I grew up in Bergen. | We moved from Bergen to Tromsø last month. |  | grew up;;Tromsø
+I met my wife in Bergen. | I moved from Bergen to Tromsø. |  | met my wife
+I live in Bergen. | I moved from Bergen to Tromsø. | live in Bergen | Tromsø
+I was born in Bergen. | Sorry, I was born in Tromsø, not in Bergen. | ^I was born in Bergen | Tromsø
+私は神戸で生まれました。 | 神戸から奈良に引っ越しました。 |  | 生まれ;;奈良
+`);
+
+/** Of a statement that tells several things, what did not change stays, as a sentence of its own. */
+export const partly: readonly Course[] = coursesIn(`
+I'm allergic to squid, and I live in Delft. | I moved to Breda last weekend. | Delft | squid;;Breda
+I work at Fernhill and live in Delft. | I moved to Breda. | Delft | work at Fernhill
+We use Deno and Postgres 16. | We bumped Postgres to 17 last week. | 16 | use Deno;;17
+We use Redis for caching and Kafka for events. | We use Valkey for caching now. | Redis | use Kafka for events;;Valkey
+We use npm for the app and yarn for the docs. | We switched the app from npm to pnpm. | npm | use yarn for the docs
+Hola, soy Inés y vivo en Cádiz. | Me mudé a Jerez. | Cádiz | Soy Inés;;Jerez
+Hallo, ich bin Till und wohne mit meiner Frau in Celle. | Wir sind nach Uelzen umgezogen. | Celle | Ich bin Till;;Uelzen
+Unser Sohn Ole ist fünf und geht in die Kita am Teich. | Ole ist jetzt sechs. | fünf | Sohn Ole geht in die Kita
+我们的仓库叫 osprey，用 yarn 管理依赖。 | 我们现在改用 pnpm 了。 | yarn | osprey;;pnpm
+Marie travaille à Lyon et habite à Paris. | J'ai déménagé à Lille. |  | Marie
+My wife lives in Ghent, and I work in Bruges. | I moved to Leuven. |  | Ghent
+`);
+
+/** A Japanese rule is lifted by a permission of the same, in whatever form of its verb, and by no other. */
+export const lifted: readonly Course[] = coursesIn(`
+今後は略語を使うのをやめて。 | 略語を使ってもいいです。 | やめて | 使ってもいい
+今後は敬語で返事を書くのはやめてください。 | 敬語で返事を書いても構いません。 | やめて | 構いません
+今後は月曜日にデプロイしないでください。 | 月曜日にデプロイしても大丈夫です。 | しないで | 大丈夫
+今後は敬語で返事を書くのはやめてください。 | 箇条書きで返事を書いてもいいです。 |  | やめて
+今後は月曜日にデプロイしないでください。 | 木曜日にデプロイしても大丈夫です。 |  | しないで
+今後は略語を使うのをやめて。 | 略語を使ってもいいとは言っていません。 |  | やめて
+今後は略語を使うのをやめて。 | 略語を使ってもいいですか？ |  | やめて
 `);
 
 /** A mistake put right in the same session: only the right value stays. */
@@ -351,6 +385,10 @@ Mein Gehalt ist 61.000 Euro. | Vergiss mein Gehalt. Unser privates Repo liegt au
 
 /** Statements, a question, and what the first recalled line says; without it nothing may be recalled. */
 export const questions: readonly Course[] = coursesIn(`
+I moved to Breda last spring. | Where do I live? | Breda
+Wir sind nach Uelzen umgezogen. | Wo wohnen wir? | Uelzen
+我从宁波搬到了苏州。 | 我住在哪里？ | 苏州
+We moved off Jenkins. | Where do we live? | 
 My name is Ines and I'm a nurse.;;We deploy on Tuesdays. | Who am I? | Ines
 I'm Ines, a nurse from Porto.;;We deploy on Tuesdays. | who am i | Ines
 Ich heiße Ines.;;Wir deployen dienstags. | Wer bin ich? | Ines

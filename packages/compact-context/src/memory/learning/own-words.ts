@@ -167,8 +167,11 @@ export function ownStatements(text: string): string[] {
       (sentence, index, all) =>
         isOwn(sentence) && !isReasonOf(all[index - 1], sentence) && !isJokingWord(all[index + 1] ?? ""),
     )
-    .map((sentence) => sentence.replace(TAG, ""));
+    .map((sentence) => sentence.replace(TAG, "").replace(GREETING, ""));
 }
+
+const GREETING =
+  /^(?:hi|hello|hallo|moin|servus|bonjour|salut|hola|olá|oi|привет|здравствуйте|你好|大家好|こんにちは)(?: (?:there|all|everyone|zusammen|à tous|a todos))?\s?[,!，！、。]\s*/iu;
 
 /** `Just kidding.`: takes the sentence before back. */
 function isJokingWord(sentence: string): boolean {

@@ -1,12 +1,11 @@
 import { LEAD, NO_MORE, OTHERS, TELLS_CHANGE } from "./language.ts";
-import { clausesIn, clausesOf, type Key, type Read, read, subjectIn } from "./meaning.ts";
+import { clausesOf, type Key, partsIn, type Read, read } from "./meaning.ts";
 import { tellsSwapOf } from "./passives.ts";
 import {
   bare,
   GENERIC,
   heldBy,
   holds,
-  isOrdinary,
   isReplaceable,
   isValue,
   kindOf,
@@ -15,6 +14,7 @@ import {
   same,
   shareIn,
   shareKind,
+  stemsIn,
   topicTerms,
 } from "./terms.ts";
 
@@ -31,13 +31,14 @@ export type Relation =
 /** Relation of a newer statement of a person to an older one, by words alone. Pure; `apart` if in doubt. */
 export function relationOf(newer: string, older: string): Relation {
   const [now, then] = [read(newer), read(older)];
-  if (newer === older || isOfOthers(now, then)) return "apart";
+  if (newer === older || isOfOthers(now, then) || staysAfterMove(now, then)) return "apart";
   if (tellsSwapOf(newer, older)) return "likely";
   if ([isParallelOf, namesOld, reverses, denies, hasMovedFrom].some((replaces) => replaces(now, then)))
     return "replaces";
   if (same(now.content, then.content))
     return now.tellsChange && now.negated !== then.negated ? "replaces" : "apart";
-  if (!isOfOneThing(now, then)) return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
+  if (!sharesKey(now, then) && !partsOf(now).some((part) => sameButForValues(part, then)))
+    return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
   return now.tellsChange || tellsOldValue(now, then) ? "replaces" : "conflicts";
 }
 
@@ -50,6 +51,17 @@ function hasMovedFrom({ text }: Read, { key }: Read): boolean {
   if (key?.verb !== "live" || key.subject.size > 0) return false;
   const [, ...from] = MOVED.exec(text) ?? [];
   return shareIn(topicTerms(from.join(" ")), key.value) === 1;
+}
+
+/** What somebody went through in a place stays true when they move. */
+const PAST =
+  /(?<![\p{L}])(?:born|grew up|raised|graduated|met|married|geboren|aufgewachsen|studiert|née?s?|grandi|étudié|nac(?:í|imos)|crec(?:í|imos)|nasc(?:i|emos)|cresc(?:i|emos)|(?:родил|вырос)\p{L}*)(?![\p{L}])|出生|长大|毕业|生まれ|育[ちっ]|卒業/iu;
+const HOME =
+  /(?<![\p{L}])(?:mov(?:e|ed|ing)|relocat\p{L}+|liv(?:e|ing)|(?:um)?gezogen|ziehen?|wohnen?|leben?|déménag\p{L}+|habit\p{L}+|vis|mud\p{L}{1,5}|viv(?:o|imos)|mor(?:o|amos)|переехал\p{L}?|живу|живём)(?![\p{L}])|搬|住|引っ越/iu;
+
+function staysAfterMove(now: Read, then: Read): boolean {
+  const isMove = HOME.test(now.text) && !PAST.test(now.text);
+  return isMove && PAST.test(then.text) && !HOME.test(then.text);
 }
 
 const THING = "[\\p{L}\\d-]+(?: de \\p{L}+)?";
@@ -78,10 +90,6 @@ function isParallelOf({ text }: Read, then: Read): boolean {
   return isOfOneKind && sameTerms(now.subject, old.subject) && !sameTerms(now.value, old.value);
 }
 
-function isOfOneThing(now: Read, then: Read): boolean {
-  return sharesKey(now, then) || partsOf(now).some((part) => sameButForValues(part, then));
-}
-
 /** One is about somebody else's things, and the other one does not mention them. */
 function isOfOthers(now: Read, then: Read): boolean {
   return isWithout(now, then) || (SPEAKERS.test(now.text.replace(LEAD, "")) && isWithout(then, now));
@@ -99,8 +107,8 @@ function isWithout({ text, key }: Read, { content }: Read): boolean {
 const COLLEAGUE = /colleague|kolleg|collègue|colega|compañer|коллег|同事|同僚/iu;
 
 /** The speaker, or a thing of theirs, is the subject. */
-const SPEAKERS =
-  /^(?:(?:ya|já) )?(?:(?:no|não) )?(?:i|we|my|our|ich|wir|meine?|unsere?|je|nous|mon|ma|notre|yo|mi|eu|(?:[oa] )?(?:meu|minha)|я|мы|мо[йяё]|vivo|trabajo|moro|trabalho)(?![\p{L}])|^(?:j['’]|[我私])/iu;
+export const SPEAKERS: RegExp =
+  /^(?:(?:ya|já) )?(?:(?:no|não) )?(?:i|we|my|our|ich|wir|meine?|unsere?|je|nous|mon|ma|notre|yo|mi|eu|(?:[oa] )?(?:meu|minha)|я|мы|мо[йяё]|soy|sou|vivo|trabajo|moro|trabalho)(?![\p{L}])|^(?:j['’]|[我私])/iu;
 
 /** A statement whose subject is in another sentence. */
 const OF_WHAT_CAME_BEFORE = /^(?:that|this|it)(?:['’]s| is| was)(?: now)? (?:our|my|the|a)\s/i;
@@ -289,6 +297,8 @@ function lifts(now: Read, then: Read): boolean {
       shareIn(new Set([...then.content].filter((term) => !names.includes(term))), now.content) > 0 ||
       CHANGES.test(now.text)
     );
+  const stems = stemsIn(then.text);
+  if (stems.size > 1 && shareIn(stems, stemsIn(now.text)) === 1) return true;
   const words = topicTerms(then.text.replace(REASON, ""));
   const topic = new Set([...words].filter((term) => !then.names.has(term) && !isReplaceable(term)));
   return topic.size > 1 && shareIn(topic, now.content) >= 0.75;
@@ -305,18 +315,28 @@ const CHANGES =
   /(?<![\p{L}])(?:edit|touch|change|modify|write|update|ändern|bearbeiten|anfassen|modifier|toucher|editar|modificar|tocar|cambiar|mexer|alterar|менять|править|трогать)\p{L}{0,3}(?![\p{L}])|修改|改|編集|変更/iu;
 
 function sharesKey(newer: Read, older: Read): boolean {
-  const then = older.key;
-  if (then === undefined) return false;
   const told = newer.tellsChange || tellsOldValue(newer, older) ? newer.clauses : [];
+  const old = [older.key ?? [], newer.tellsChange ? keysOfParts(older.text) : []].flat();
   return [newer.key ?? [], told]
     .flat()
-    .some(
-      (now) =>
-        sameSubject(now, then, newer.tellsChange) &&
-        !same(now.value, then.value) &&
-        !differ(now.purpose, then.purpose) &&
-        isOneAttribute(now, then),
+    .some((now) =>
+      old.some(
+        (then) =>
+          sameSubject(now, then, newer.tellsChange) &&
+          !same(now.value, then.value) &&
+          !differ(now.purpose, then.purpose) &&
+          isOneAttribute(now, then),
+      ),
     );
+}
+
+/** Where the speaker lives and what they use, told among other things: `I am a potter, and I live in Delft`. */
+function keysOfParts(text: string): readonly Key[] {
+  const pieces = SPEAKERS.test(text.replace(LEAD, "")) ? partsIn(text).slice(1) : [];
+  return pieces.flatMap((piece) => {
+    const { key } = read(piece);
+    return key?.subject.size === 0 && ["live", "use"].includes(key.verb) ? [key] : [];
+  });
 }
 
 /** It also mentions the value of the older statement. */
@@ -424,59 +444,6 @@ function reverses(now: Read, then: Read): boolean {
 /** The newer statement says that the older one is no longer true. */
 function denies(now: Read, then: Read): boolean {
   return NO_MORE.test(now.text) && shareIn(then.content, now.content) >= 0.99;
-}
-
-/** A clause of the older statement is about something the newer ones do not mention: a port, a reason. */
-export function statesMoreThan(older: string, newer: string): boolean {
-  const told = topicTerms(newer);
-  return clausesIn(older).some((clause) => {
-    const { content } = read(clause);
-    const said = [...content].filter((term) => isValue(term) || !isOrdinary(term));
-    return said.length > 1 && shareIn(content, told) === 0;
-  });
-}
-
-const PARTS = /[,;，、]\s*(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но)?\s*|\s(?:and|und|et|y|e|и)\s/iu;
-/** Begins with a pronoun that refers to another part. */
-const DEPENDS =
-  /^(?:(?:s?he|it|they|his|hers?|its|their|who|which|that)|seine?|ihre?|er|es|sie|son|sa|ses|il|elle|su|sus|seu|sua|его|её|их|он|она)(?![\p{L}])|^(?:他|她|它|其|彼|その)/iu;
-
-const OWN_SUBJECT =
-  /^(?:(?:our|my|the|we|i|unser\p{L}*|mein\p{L}*|wir|ich|der|die|das|notre|nos|mon|ma|mes|nous|je|on|les?|la|nuestr\p{L}+|mis?|el|los|las|noss\p{L}+|meus?|minhas?|[oa]s?|наш\p{L}*|мо[йяеи]\p{L}*|мы|я)\s|我|私)/iu;
-
-/** The parts of an older statement that a newer one does not mention; undefined if there are none. */
-export function restOf(older: string, newer: string): string | undefined {
-  const pieces = older.replace(/[.!。！]+$/u, "").split(PARTS);
-  const [first = ""] = pieces;
-  // Without a key it is no clause; one without a subject has it in its verb.
-  const whose = subjectIn(first) ?? (read(first).key === undefined ? undefined : "");
-  const [told, { key, permits }] = [topicTerms(newer), read(newer)];
-  const parts = pieces.map((piece, index) => {
-    const isOwn = index === 0 || OWN_SUBJECT.test(piece);
-    const isWhole = isOwn || subjectIn(piece) !== undefined;
-    const { content, key: its } = read(piece);
-    const subject = isOwn ? (its?.subject ?? NONE) : NONE;
-    const isOfAnother = subject.size > 0 && shareIn(subject, told) === 0;
-    const said = [...content].filter((term) => !(isOwn && holds(key?.subject ?? NONE, term)));
-    const isUntold = isOfAnother || (said.length > 0 && shareIn(new Set(said), told) === 0);
-    return {
-      text: isWhole ? piece : `${whose}${piece}`,
-      share: shareIn(content, told),
-      isRelated: isOwn && relationOf(newer, piece) !== "apart",
-      isKept:
-        isUntold &&
-        !DEPENDS.test(piece) &&
-        (index === 0 || content.size > 1) &&
-        (isWhole || whose !== undefined),
-    };
-  });
-  const related = parts.filter(({ isRelated }) => isRelated).sort((one, other) => other.share - one.share);
-  const replaced = related[0] ?? parts[0];
-  // A lifted rule leaves nothing.
-  if (permits || (related.length === 0 && replaced?.share === 0)) return undefined;
-  const kept = parts.filter((part) => part !== replaced && part.isKept);
-  const rest = kept.map(({ text }) => text).join("; ");
-  return rest === "" ? undefined : `${rest.charAt(0).toUpperCase()}${rest.slice(1)}.`;
 }
 
 /** The statements have the same words, in any form and order, and the same negation. */

@@ -17,7 +17,7 @@ import {
   TRANSIENT,
   word,
 } from "./language.ts";
-import { read } from "./meaning.ts";
+import { clausesIn, read } from "./meaning.ts";
 import { insteadOfForgotten, ownAsides, ownStatements, saidIn, sentencesOf } from "./own-words.ts";
 import { relationOf, tellsAnotherValue } from "./relation.ts";
 import { heldBy, holds, isOrdinary, list, toolsLike } from "./terms.ts";
@@ -332,7 +332,7 @@ const PASSING: RegExp = rule(
 const CODE =
   /[`{}<>=;]|\w\(|=>|\.(?:tsx?|jsx?|py|go|rs|java|css|html|md|json|ya?ml|sh|c|cpp|sql)(?![\p{L}])/u;
 const DEICTIC =
-  /^(?:this|that|these|those|it|there|here|he|she|they|you|what|which|why|how|who|where|when|let['’]s|everything|nothing|something|das (?:ist|war|geht|sollte|macht)|dies\p{L}*|es|er|sie|du|ihr|ce(?:la|tte|ci|s)?|ça|c['’]|il|elle|ils|elles|tu|vous|est[aeo]s?|es[aeo]s?|él|ella|tú|iss?t?o|ess[ae]s?|ele|ela|você|это|эт\p{L}+|он[аои]?|ты|вы)(?![\p{L}])|^(?:这|那|它|你|他|她|この|その|これ|それ|あの|ここ)/iu;
+  /^(?:this|that|these|those|it|there|here|he|she|they|you|some(?:body|one)|jemand|quelqu['’]un|alguien|alguém|кто-то|what|which|why|how|who|where|when|let['’]s|everything|nothing|something|das (?:ist|war|geht|sollte|macht)|dies\p{L}*|es|er|sie|du|ihr|ce(?:la|tte|ci|s)?|ça|c['’]|il|elle|ils|elles|tu|vous|est[aeo]s?|es[aeo]s?|él|ella|tú|iss?t?o|ess[ae]s?|ele|ela|você|это|эт\p{L}+|он[аои]?|ты|вы)(?![\p{L}])|^(?:这|那|它|你|他|她|有人|某人|誰か|だれか|この|その|これ|それ|あの|ここ)/iu;
 
 const NOT_NAMES =
   "(?!(?:The|A|An|And|But|So|If|When|While|After|Before|Because|Since|Please|Tests?|Code|Note|Sure|Yes|No|Ok|Also|Then|Let|Add|Fix|Make|Use|Run|Try|Write|Der|Die|Le|La|Les|El|Los|Las|O|Os|As|Un|Une|Una|Um|Uma)\\s)";
@@ -365,7 +365,7 @@ const VALUE: RegExp = rule(
 );
 
 const UNSPACED_THING =
-  /^[^，,]{1,16}(?:是|在|为|叫|(?<!不要?|别|请|都)用(?!户)|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|保留|每[天周月年]).{1,40}$|から.{1,20}に(?:乗り換え|切り替え|移行|変更)(?:まし)?た[。.]?$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$|^(?:(?:先|今)[週月]|去年|昨日|最近|ついに)?[、,]?.{1,20}(?:に引っ越し|に転職し|に入社し|を辞め|をやめ|を卒業し)(?:まし)?た[。.]?$|^(?!.*(?:どこ|だれ|誰|たぶん|もし|夢|主人公))[^、。]{1,20}(?:に住んで|で働いて|に勤め(?:て)?|に通って|を愛用して)い(?:ます|る)[。.]?$|^(?:上个?月|上周|去年|昨天|最近|已经|刚){0,2}(?:搬到|搬去|换了|换成|辞了|买了).{1,20}$/u;
+  /^[^，,]{1,16}(?:是|在|为|叫|(?<!不要?|别|请|都)用(?!户)|改到|改成|改为|负责(?!人)|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|保留|每[天周月年]).{1,40}$|から.{1,20}に(?:乗り換え|切り替え|移行|変更)(?:まし)?た[。.]?$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$|^(?:(?:先|今)[週月]|去年|昨日|最近|ついに)?[、,]?.{1,20}(?:に引っ越し|に転職し|に入社し|を辞め|をやめ|を卒業し)(?:まし)?た[。.]?$|^(?!.*(?:どこ|だれ|誰|たぶん|もし|夢|主人公))[^、。]{1,20}(?:に住んで|で働いて|に勤め(?:て)?|に通って|を愛用して)い(?:ます|る)[。.]?$|^(?:上个?月|上周|去年|昨天|最近|已经|刚){0,2}(?:搬到|搬去|换了|换成|辞了|买了).{1,20}$/u;
 
 // ---- which sentences are standing rules
 
@@ -449,12 +449,11 @@ function namesAllOf(text: string, older: string): boolean {
   );
 }
 
-const CLAUSE = /[,;:]\s+|\s[–—-]+\s|,?\s(?:so|and|but)\s/u;
 /** A shorter clause says nothing on its own. */
 const FEWEST = 4;
 
 function clausesOf(sentence: string): readonly string[] {
-  return sentence.split(CLAUSE).filter((clause) => clause.split(/\s+/).length >= FEWEST);
+  return clausesIn(sentence).filter((clause) => clause.split(/\s+/).length >= FEWEST);
 }
 
 /** It states how something is: no wish, question or order, and not about the current moment. */

@@ -7,6 +7,11 @@ export function topicTerms(text: string): ReadonlySet<string> {
   return new Set(tokensOf(text).filter((token) => !FUNCTION.has(token) && !FILLER.test(token)));
 }
 
+/** The topic words of a Japanese text without endings and particles: `書く` and `書いて` are one verb. */
+export function stemsIn(text: string): ReadonlySet<string> {
+  return /\p{Script=Hiragana}/u.test(text) ? topicTerms(text.replace(/\p{Script=Hiragana}+/gu, " ")) : NONE;
+}
+
 /** Share of `terms` in `others`, inflected forms included; 0 for an empty set. */
 export function shareIn(terms: ReadonlySet<string>, others: ReadonlySet<string>): number {
   if (terms.size === 0) return 0;

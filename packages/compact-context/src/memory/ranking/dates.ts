@@ -72,97 +72,63 @@ const COUNTS: readonly (readonly string[])[] = [
 export const NUMBER_NAMES: string = COUNTS.flatMap((names) => names.slice(1)).join("|");
 const COUNT = `(\\d{1,3}|${COUNTS.flat().join("|")})`;
 
-/** A number of days or weeks, one if none is given, from today: `sign` -1 is before it, 1 after it. */
-const away = (spaced: string, unspaced: string, length: number, sign: 1 | -1): (typeof RELATIVE)[number] => [
-  words(spaced.replaceAll("#", `${COUNT}\\s`), unspaced.replaceAll("#", `${COUNT}\\s?`)),
-  (today, counts) => {
-    const count = counts.find((one) => one !== undefined) ?? "";
-    const far = count === "" ? 1 : /^\d/.test(count) ? Number(count) : placeIn(COUNTS, count) + 1;
-    return days((length === 1 ? today : weekOf(today)) + sign * far * length * DAY, length);
-  },
-];
+/** The number of a count in digits or words; one if none is given. */
+function countOf(counts: readonly (string | undefined)[]): number {
+  const count = counts.find((one) => one !== undefined) ?? "";
+  return count === "" ? 1 : /^\d/.test(count) ? Number(count) : placeIn(COUNTS, count) + 1;
+}
+
+/** What the first day of a span is counted from; on a Saturday or a Sunday the weekend is the current one. */
+const STARTS: Readonly<Record<string, (today: number) => number>> = {
+  day: (today) => today,
+  week: weekOf,
+  weekend: (today) => weekOf(today + 2 * DAY) - 2 * DAY,
+};
+
+/**
+ * A line each: start, days after it (`n`: times the count that `#` stands for) and length; the words; those of
+ * Chinese and Japanese.
+ */
+function spansOf(table: string): (typeof RELATIVE)[number][] {
+  return table
+    .trim()
+    .split("\n")
+    .map((line) => {
+      const [when = "", spaced = "", unspaced = ""] = line.split(" ; ");
+      const [start = "", first = "", length] = when.split(" ");
+      return [
+        words(spaced.replaceAll("#", `${COUNT}\\s`), unspaced.replaceAll("#", `${COUNT}\\s?`)),
+        (today, counts) => {
+          const times = first.endsWith("n") ? countOf(counts) : 1;
+          return days(
+            (STARTS[start]?.(today) ?? today) + Number.parseInt(first, 10) * times * DAY,
+            Number(length),
+          );
+        },
+      ];
+    });
+}
 
 /** Spans relative to today. */
 const RELATIVE: readonly (readonly [
   RegExp,
   (today: number, counts: readonly (string | undefined)[]) => TimeSpan,
 ])[] = [
-  away(
-    "#days? ago|vor #tag(?:en)?|il y a #jours?|hace #días?|há #dias?(?: atrás)?|#dias? atrás|(?:#|)(?:день|дня|дней) (?:тому )?назад",
-    "#天(?:之)?前|#日前",
-    1,
-    -1,
-  ),
-  away(
-    "#weeks? ago|vor #wochen?|il y a #semaines?|hace #semanas?|há #semanas?(?: atrás)?|#semanas? atrás|(?:#|)недел[юиь] (?:тому )?назад",
-    "#个?(?:周|星期)(?:之)?前|#週間前",
-    7,
-    -1,
-  ),
-  away(
-    "in #days?|in #tag(?:en)?|dans #jours?|(?:dentro de|en) #días?|(?:daqui a|em) #dias?|через (?:#|)(?:день|дня|дней)",
-    "#天(?:之)?后|#日後",
-    1,
-    1,
-  ),
-  away(
-    "in #weeks?|in #wochen?|dans #semaines?|(?:dentro de|en|daqui a|em) #semanas?|через (?:#|)недел[юиь]",
-    "#个?(?:周|星期)(?:之)?后|#週間後",
-    7,
-    1,
-  ),
-  [
-    words(
-      "the weekend before last|vorletzte[sn] wochenende|l['’]avant-dernier week-?end|(?:в|на) позапрошлы[ех] выходны[ех]",
-      "上上个?周末|(?:先々|先先)週末",
-    ),
-    (today) => days(weekOf(today) - 9 * DAY, 2),
-  ],
-  [
-    words(
-      "last weekend|letzte[sn] wochenende|(?:le )?week-?end (?:dernier|passé)|(?:el )?fin de semana pasado|(?:no )?fim de semana passado|(?:в|на) прошлы[ех] выходны[ех]",
-      "上个?周末|先週末",
-    ),
-    (today) => days(weekOf(today) - 2 * DAY, 2),
-  ],
-  [
-    words(
-      "(?:over the|on the|at the|this) weekend|(?:am |dieses )wochenende|(?:ce |le )week-?end|(?:el |este )fin de semana|(?:no |neste |nesse )fim de semana|(?:в|на) (?:эти |этих )?выходны[ех]",
-      "(?:这个?|本)?周末|今?週末",
-    ),
-    // On a Saturday or a Sunday it is the current one.
-    (today) => days(weekOf(today + 2 * DAY) - 2 * DAY, 2),
-  ],
-  [
-    words(
-      "the day before yesterday|a couple of days ago|vorgestern|avant-hier|anteayer|anteontem|позавчера",
-      "前天|一昨日|おととい",
-    ),
-    (today) => days(today - 2 * DAY, 1),
-  ],
-  [words("yesterday|gestern|hier|ayer|ontem|вчера", "昨天|昨日"), (today) => days(today - DAY, 1)],
-  [words("today|heute|aujourd['’]hui|hoy|hoje|сегодня", "今天|今日"), (today) => days(today, 1)],
-  [
-    words(
-      "the week before last|a couple of weeks ago|vorletzten? woche|l['’]avant-dernière semaine|la semana antepasada|на позапрошлой неделе",
-      "上上个?(?:周|星期|礼拜)(?![一二三四五六日天])|(?:先々|先先)週(?!の?[日月火水木金土]曜)",
-    ),
-    (today) => days(weekOf(today) - 14 * DAY, 7),
-  ],
-  [
-    words(
-      "last week|letzte woche|la semaine (?:dernière|passée)|la semana pasada|(?:na |a )?semana passada|на прошлой неделе",
-      "上(?:个)?(?:周|星期|礼拜)(?![一二三四五六日天])|先週(?!の?[日月火水木金土]曜)",
-    ),
-    (today) => days(weekOf(today) - 7 * DAY, 7),
-  ],
-  [
-    words(
-      "this week|diese woche|cette semaine|esta semana|на этой неделе",
-      "(?:这个?|本)(?:周|星期)(?![一二三四五六日天])|今週(?!の?[日月火水木金土]曜)",
-    ),
-    (today) => days(weekOf(today), 7),
-  ],
+  ...spansOf(`
+day -1n 1 ; #days? ago|vor #tag(?:en)?|il y a #jours?|hace #días?|há #dias?(?: atrás)?|#dias? atrás|(?:#|)(?:день|дня|дней) (?:тому )?назад ; #天(?:之)?前|#日前
+week -7n 7 ; #weeks? ago|vor #wochen?|il y a #semaines?|hace #semanas?|há #semanas?(?: atrás)?|#semanas? atrás|(?:#|)недел[юиь] (?:тому )?назад ; #个?(?:周|星期)(?:之)?前|#週間前
+day 1n 1 ; in #days?|in #tag(?:en)?|dans #jours?|(?:dentro de|en) #días?|(?:daqui a|em) #dias?|через (?:#|)(?:день|дня|дней) ; #天(?:之)?后|#日後
+week 7n 7 ; in #weeks?|in #wochen?|dans #semaines?|(?:dentro de|en|daqui a|em) #semanas?|через (?:#|)недел[юиь] ; #个?(?:周|星期)(?:之)?后|#週間後
+week -9 2 ; the weekend before last|vorletzte[sn] wochenende|l['’]avant-dernier week-?end|(?:в|на) позапрошлы[ех] выходны[ех] ; 上上个?周末|(?:先々|先先)週末
+week -2 2 ; last weekend|letzte[sn] wochenende|(?:le )?week-?end (?:dernier|passé)|(?:el )?fin de semana pasado|(?:no )?fim de semana passado|(?:в|на) прошлы[ех] выходны[ех] ; 上个?周末|先週末
+weekend 0 2 ; (?:over the|on the|at the|this) weekend|(?:am |dieses )wochenende|(?:ce |le )week-?end|(?:el |este )fin de semana|(?:no |neste |nesse )fim de semana|(?:в|на) (?:эти |этих )?выходны[ех] ; (?:这个?|本)?周末|今?週末
+day -2 1 ; the day before yesterday|a couple of days ago|vorgestern|avant-hier|anteayer|anteontem|позавчера ; 前天|一昨日|おととい
+day -1 1 ; yesterday|gestern|hier|ayer|ontem|вчера ; 昨天|昨日
+day 0 1 ; today|heute|aujourd['’]hui|hoy|hoje|сегодня ; 今天|今日
+week -14 7 ; the week before last|a couple of weeks ago|vorletzten? woche|l['’]avant-dernière semaine|la semana antepasada|на позапрошлой неделе ; 上上个?(?:周|星期|礼拜)(?![一二三四五六日天])|(?:先々|先先)週(?!の?[日月火水木金土]曜)
+week -7 7 ; last week|letzte woche|la semaine (?:dernière|passée)|la semana pasada|(?:na |a )?semana passada|на прошлой неделе ; 上(?:个)?(?:周|星期|礼拜)(?![一二三四五六日天])|先週(?!の?[日月火水木金土]曜)
+week 0 7 ; this week|diese woche|cette semaine|esta semana|на этой неделе ; (?:这个?|本)(?:周|星期)(?![一二三四五六日天])|今週(?!の?[日月火水木金土]曜)
+`),
   [
     words(
       "last month|letzten monat|le mois dernier|el mes pasado|(?:no )?mês passado|в прошлом месяце",
