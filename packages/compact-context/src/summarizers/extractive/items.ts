@@ -2,7 +2,7 @@ import type { Steps } from "../../errors.ts";
 import { isLookingCommand } from "./commands.ts";
 import { changeWords, type FileChange } from "./edits.ts";
 import type { Told } from "./format.ts";
-import { NOT_RECORDED, type Outcome, REFUSAL, tookEffect } from "./outcomes.ts";
+import { outcomeWords, REFUSAL, tookEffect } from "./outcomes.ts";
 import { emptiedPieces, foundPieces, reportPieces } from "./outputs.ts";
 import type { Entry, Episode, Reading, Statement } from "./reading.ts";
 import {
@@ -333,14 +333,6 @@ function ranPiece(step: Step, words: string, times: number): Piece {
   const ended = outcomeWords(step.outcome);
   const text = `${words}${times > 1 ? ` (${times} times)` : ""}${ended === "" ? "" : `: ${ended}`}`;
   return { kind: "ran", text, weight: runWeight(step) };
-}
-
-/** A command's outcome in words; for one that verifies nothing, only what is known. */
-export function outcomeWords({ state, detail, verifies }: Outcome): string {
-  if (state === "passed" && detail.startsWith("found ")) return detail;
-  if (state !== "unknown") return [state, detail].filter((text) => text !== "").join(" ");
-  if (!verifies || detail === NOT_RECORDED || /^refused\b/.test(detail)) return detail;
-  return detail === "" ? NOT_RECORDED : `${NOT_RECORDED}: ${detail}`;
 }
 
 function runWeight({ action, outcome }: Step): number {

@@ -1,6 +1,6 @@
 import type { Action } from "./actions.ts";
 import { changeWords, namesIn, readPatch } from "./edits.ts";
-import { HOST_LINE } from "./outcomes.ts";
+import { HOST_LINE, type Outcome, outcomeWords } from "./outcomes.ts";
 import { bare, MAX_CODE, MAX_SENTENCE, NARRATION, type Piece, WEIGHTS } from "./remarks.ts";
 import type { Step } from "./steps.ts";
 import { clipEnd, linesOf, oneLine, parsedJson, readable, sentences } from "./text.ts";
@@ -29,13 +29,24 @@ export function emptiedPieces({ action, outcome, result }: Step, shorten: Shorte
   const words = clipEnd(shorten(action.words), MAX_FROM);
   // A colon ends the call, so that the next line of it need not name it again.
   const from = words.includes("`") ? words : words.replaceAll(": ", " ");
-  const reads = action.kind === "read" && !failed;
-  const found = reads ? linesRead(action, text) : (linesOfDiff(text) ?? foundLines(text));
+  const found =
+    action.command !== undefined && (outcome.verifies || failed)
+      ? linesOfCheck(outcome, text)
+      : action.kind === "read" && !failed
+        ? linesRead(action, text)
+        : (linesOfDiff(text) ?? foundLines(text));
   return [...new Set(found)].slice(0, MAX_CLEARED).map((line) => ({
     kind: "ran",
     text: `${from}: ${clipEnd(shorten(line), MAX_TOLD)}`,
     weight: WEIGHTS.emptied,
   }));
+}
+
+/** How a check ended and what it complained of; what else it prints says little. */
+function linesOfCheck(outcome: Outcome, text: string): string[] {
+  const words = outcomeWords(outcome);
+  const errors = outcome.errors.filter((line) => !words.includes(line));
+  return [words, ...(outcome.detail === "" ? foundLines(text) : errors)];
 }
 
 /** Of one file of code that was read, the names; of another, and of what several commands print, the lines. */
@@ -97,9 +108,9 @@ function withoutNumbers(text: string): string {
   return lines.map((line) => line.replace(NUMBER, "")).join("\n");
 }
 
-/** Progress lines of test runners, diff markers and the lines around a search's hits: they say nothing about the work. */
+/** Progress lines of test runners, diff markers and the lines around a file or a search's hits: they say nothing about the work. */
 const PROGRESS =
-  /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|\[(?:The command (?:completed|has no)|Command finished|Current working directory|Python interpreter)|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ )/;
+  /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|\[(?:The command (?:completed|has no)|Command finished|Current working directory|Python interpreter)|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ |<(?:path|type)>|\(End of file\b)/;
 
 /** A call's output line by line, if there is room, without what is `told` already. */
 export function foundPieces(text: string, shorten: Shorten, told = ""): Piece[] {
@@ -144,12 +155,25 @@ function fieldsOf(value: unknown, depth: number): string[] {
   if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return [];
   const entries = Object.entries(value);
   const plain = entries.filter(([, field]) => typeof field !== "object" && String(field).length <= MAX_CODE);
-  const own = plain.map(([key, field]) => (Array.isArray(value) ? String(field) : `${key}: ${field}`));
+  const own = (Array.isArray(value) ? plain : tellingFields(plain)).map(([key, field]) =>
+    Array.isArray(value) ? String(field) : `${key}: ${field}`,
+  );
   const inner = entries.flatMap(([key, field]) => {
     const lines = fieldsOf(field, depth + 1);
     return Array.isArray(value) ? lines : lines.map((line) => `${key}: ${line}`);
   });
   return [...(own.length === 0 ? [] : [own.join(", ")]), ...inner];
+}
+
+/** The fields that say something: of several links the first, and none of an object that holds links and zeros only. */
+function tellingFields(fields: readonly [string, unknown][]): readonly [string, unknown][] {
+  const links = fields.filter(([, value]) => isLink(value));
+  const rest = fields.filter((field) => field[1] !== "" && !links.slice(1).includes(field));
+  return links.length > 0 && rest.every(([, value]) => isLink(value) || value === 0) ? [] : rest;
+}
+
+function isLink(value: unknown): boolean {
+  return typeof value === "string" && /^https?:\/\//.test(value);
 }
 
 const TAG = /<\/?[\w-]{1,60}>/g;

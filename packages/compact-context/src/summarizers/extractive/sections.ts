@@ -10,8 +10,8 @@ import {
   quoteLines,
   type SectionKey,
 } from "./format.ts";
-import { filesChanged, outcomeWords, typedPieces } from "./items.ts";
-import { NOT_RECORDED } from "./outcomes.ts";
+import { filesChanged, typedPieces } from "./items.ts";
+import { NOT_RECORDED, outcomeWords } from "./outcomes.ts";
 import { foundPieces } from "./outputs.ts";
 import { BY_USER, type Reading } from "./reading.ts";
 import { WEIGHTS } from "./remarks.ts";
