@@ -355,9 +355,10 @@ function countsOf(bad: readonly Closing[], failing: readonly string[]): string {
   const telling = bad.filter(({ runner }) => !WRAPPERS.has(runner));
   const details = joinedDetails(telling.length > 0 ? telling : bad);
   const [first = ""] = errorsIn([], bad);
+  const unnamed = failing.filter((name) => !details.includes(name));
   const names =
-    failing.length > 0
-      ? ` (${failing.slice(0, 4).join(", ")}${failing.length > 4 ? " …" : ""})`
+    unnamed.length > 0
+      ? ` (${unnamed.slice(0, 4).join(", ")}${unnamed.length > 4 ? " …" : ""})`
       : first === "" || details.includes(first)
         ? ""
         : `: ${first}`;
