@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Message } from "../../core/message.ts";
 import { builtinSummarizer } from "./builtin.ts";
 import { HEADINGS } from "./format.ts";
+import { foundPieces } from "./outputs.ts";
 
 const summarize = async (messages: readonly Message[], maxTokens: number, more = {}): Promise<string> =>
   (await builtinSummarizer.summarize(messages, { maxTokens, ...more })).text;
@@ -293,4 +294,19 @@ describe("output that was emptied in a list that stays", () => {
     const summary = await summarize(later, 600, { previous });
     expect(summary.split("\n")).toEqual(expect.arrayContaining([heading, line]));
   });
+});
+
+it("tells a diff that was looked at by what changed", () => {
+  const diff = [
+    "diff --git a/pins/names.json b/pins/names.json",
+    "--- a/pins/names.json",
+    "+++ b/pins/names.json",
+    "@@ -1,2 +1,3 @@",
+    '   "deepestOfTheNorthernQuays",',
+    '+  "shallowestOfTheNorthernQuays",',
+    '   "widestOfTheNorthernQuays"',
+  ].join("\n");
+  expect(foundPieces(diff, (text) => text).map(({ text }) => text)).toEqual([
+    'pins/names.json: added `"shallowestOfTheNorthernQuays",`',
+  ]);
 });

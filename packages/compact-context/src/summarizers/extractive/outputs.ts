@@ -34,7 +34,7 @@ export function emptiedPieces({ action, outcome, result }: Step, shorten: Shorte
       ? linesOfCheck(outcome, text)
       : action.kind === "read" && !failed
         ? linesRead(action, text)
-        : (linesOfDiff(text) ?? foundLines(text));
+        : linesSaid(text);
   return [...new Set(found)].slice(0, MAX_CLEARED).map((line) => ({
     kind: "ran",
     text: `${from}: ${clipEnd(shorten(line), MAX_TOLD)}`,
@@ -112,9 +112,14 @@ function withoutNumbers(text: string): string {
 const PROGRESS =
   /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|\[(?:The command (?:completed|has no)|Command finished|Current working directory|Python interpreter)|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ |<(?:path|type)>|\(End of file\b)/;
 
+/** What changed by a diff, of any other text the lines that say something. */
+function linesSaid(text: string): string[] {
+  return linesOfDiff(text) ?? foundLines(text);
+}
+
 /** A call's output line by line, if there is room, without what is `told` already. */
 export function foundPieces(text: string, shorten: Shorten, told = ""): Piece[] {
-  return foundLines(text)
+  return linesSaid(text)
     .filter((line) => !told.includes(line))
     .map((line) => ({ kind: "found", text: clipEnd(shorten(line), MAX_CODE), weight: WEIGHTS.found }));
 }
