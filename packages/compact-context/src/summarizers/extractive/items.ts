@@ -97,7 +97,7 @@ function* piecesOf({ request, about, entries }: Episode, scope: Scope): Generato
     yield [request.message, typedPieces(request.text, about)];
   const steps = entries.flatMap((entry) => (entry.kind === "step" && !entry.step.stays ? [entry.step] : []));
   const last: Last = {
-    files: groupBy(filesChanged(steps), ({ step }) => step),
+    files: groupBy(filesChanged(steps, scope.shorten), ({ step }) => step),
     runs: groupBy(steps, keyOf),
   };
   let asked = ASKS.test(request?.text ?? "");
@@ -169,13 +169,14 @@ export interface FileStory {
   readonly step: Step;
 }
 
-/** The files changed by steps, most recently changed last; failed changes are ignored. */
-export function filesChanged(steps: readonly Step[]): FileStory[] {
+/** The files changed by steps, most recently changed last; failed changes, and those taken back, are ignored. */
+export function filesChanged(steps: readonly Step[], shorten: Scope["shorten"]): FileStory[] {
   const stories = new Map<string, FileStory>();
   const done = steps.filter(({ stays, outcome }) => !stays && tookEffect(outcome));
   const changes = done.flatMap((step) => step.action.files.map((file) => ({ ...file, step })));
   for (const change of changes) {
-    const { path, step } = change;
+    const { step } = change;
+    const path = shorten(change.path).replace(/^\.\//, "");
     if (change.effect === "read") continue;
     const known = stories.get(path);
     const before = known?.what ?? [];
@@ -185,11 +186,18 @@ export function filesChanged(steps: readonly Step[]): FileStory[] {
       path,
       effect:
         known === undefined || effect === "deleted" || known.effect === "deleted" ? effect : known.effect,
-      what: what === "" || before.includes(what) ? before : [...before, what],
+      what: afterwards(before, what),
       step,
     });
   }
   return [...stories.values()];
+}
+
+/** The changes so far and one more, which may take one of them back. */
+function afterwards(before: readonly string[], what: string): readonly string[] {
+  const undone = what.replace(/^removed /, "added ");
+  if (undone !== what && before.includes(undone)) return before.filter((one) => one !== undone);
+  return what === "" || before.includes(what) ? before : [...before, what];
 }
 
 /** A file that was written as a whole, told as what it replaces. */

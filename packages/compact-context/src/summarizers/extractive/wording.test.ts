@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Message, Part } from "../../core/message.ts";
 import { builtinSummarizer } from "./builtin.ts";
+import { spokenPiece, WEIGHTS } from "./remarks.ts";
 
 // Whether somebody who reads a summary alone understands what its lines say.
 
@@ -235,4 +236,76 @@ describe("a list of the assistant's", () => {
       if (at(/\$255/) >= 0) expect(at(/Flight HAT136/)).toBeGreaterThan(0);
     }
   });
+});
+
+describe("one file", () => {
+  const edits = (id: string, path: string, before: string, after: string): Message[] => [
+    reply("", {
+      type: "toolCall",
+      id,
+      name: "Edit",
+      arguments: { file_path: path, old_string: before, new_string: after },
+    }),
+    {
+      id: `${id}t`,
+      role: "tool",
+      parts: [{ type: "toolResult", id, name: "Edit", content: "Edit applied" }],
+    },
+  ];
+  const reads = (id: string, from: number): Message[] => [
+    reply("", {
+      type: "toolCall",
+      id,
+      name: "Read",
+      arguments: { file_path: "scale.ts", offset: from, limit: 10 },
+    }),
+    { id: `${id}t`, role: "tool", parts: [{ type: "toolResult", id, name: "Read", content: "weigh();" }] },
+  ];
+  const asked = user("Please mend the scale.");
+
+  it("stands once below a request, whatever its path is called", async () => {
+    const told = await summarize(
+      [
+        asked,
+        ...edits("e1", "/srv/post/depot/scale.ts", "", "export function weigh() {}"),
+        ...edits("e2", "/srv/post/depot/ledger.ts", "", "export function enter() {}"),
+        ...edits("e3", "./scale.ts", "", "export function tare() {}"),
+        user("And then?"),
+      ],
+      600,
+    );
+    expect(told.filter((line) => line.startsWith("Changed: "))).toEqual([
+      "Changed: ledger.ts: added enter()",
+      "Changed: scale.ts: added weigh(); added tare()",
+    ]);
+  });
+
+  it("says nothing of what was added and taken out again", async () => {
+    const trace = '  console.log("weighed", parcel);';
+    const told = await summarize(
+      [
+        asked,
+        ...edits("e1", "scale.ts", "", trace),
+        ...edits("e2", "scale.ts", "", "export function tare() {}"),
+        ...edits("e3", "scale.ts", trace, ""),
+        user("And then?"),
+      ],
+      400,
+    );
+    expect(told).toContain("Changed: scale.ts: added tare()");
+  });
+
+  it("is named once for the parts that were read in a row", async () => {
+    const told = await summarize([asked, ...reads("r1", 1), ...reads("r2", 31), ...reads("r3", 51)], 600);
+    expect(told.join("\n")).toContain("Looked at: read scale.ts, scale.ts (lines 31–40, 51–60)");
+  });
+});
+
+it("counts what the assistant says that it is looking at as little as the look itself", () => {
+  const [looks, says] = [
+    "I’m reading the ledger of the depot now.",
+    "I’m sure that the ledger of the depot is wrong.",
+  ];
+  expect(spokenPiece(looks, false, false).weight).toBe(WEIGHTS.narration);
+  expect(spokenPiece(says, false, false).weight).toBe(WEIGHTS.remark);
 });
