@@ -85,7 +85,10 @@ function withLastWords(earlier: Earlier): Earlier {
   const last = episodes.at(-1) ?? { ...UNTITLED, pieces: [] };
   const order = last.pieces.length;
   const words = rows.reverse().flatMap((row, at) => readWords(row, order + at));
-  return { ...earlier, episodes: [...episodes.slice(0, -1), { ...last, pieces: [...last.pieces, ...words] }] };
+  return {
+    ...earlier,
+    episodes: [...episodes.slice(0, -1), { ...last, pieces: [...last.pieces, ...words] }],
+  };
 }
 
 const LAST_WORDS = /^(?:said|announced): (.+)/;

@@ -235,11 +235,9 @@ function entryPieces(entry: Entry, last: Last, scope: Scope): Piece[] {
   if (entry.kind === "foreign") return foreignPieces(text);
   const speaker = SPEAKER.exec(text);
   if (speaker !== null)
-    return foundPieces(text.slice(speaker[0].length), scope.shorten).map((piece) => ({
-      kind: "ran",
-      text: `${speaker[1]}: ${piece.text}`,
-      weight: WEIGHTS.emptied,
-    }));
+    return foundPieces(text.slice(speaker[0].length), scope.shorten)
+      .slice(0, MOST_OF_SPEAKER)
+      .map((piece) => ({ kind: "ran", text: `${speaker[1]}: ${piece.text}`, weight: WEIGHTS.emptied }));
   if (entry.kind === "assistant") {
     const pieces = spokenPieces(text, entry.closing, scope.decisions.get(message));
     return scope.asked && entry.closing ? answerFirst(pieces, true) : pieces;
@@ -247,6 +245,8 @@ function entryPieces(entry: Entry, last: Last, scope: Scope): Piece[] {
   return [{ kind: "user", text: `${oneLine(text)}${aboutNote(entry.about)}`, weight: WEIGHTS.reply }];
 }
 
+/** Lines that another agent or a program says in one message: a page or a list of files has many. */
+const MOST_OF_SPEAKER = 12;
 /** The line above the words of another agent or a program that speaks in the assistant's place. */
 const SPEAKER = /^\[([^\]\n]{2,60})\]\s{0,3}\n/;
 

@@ -305,7 +305,11 @@ describe("the story", () => {
   it("tells files that were read in a row as one, also when that is read again", async () => {
     const read = (file: string, more: object = {}): Message[] =>
       step("Read", { file_path: file, ...more }, "const grams = 1;");
-    const said = (text: string): Message => ({ id: text, role: "assistant", parts: [{ type: "text", text }] });
+    const said = (text: string): Message => ({
+      id: text,
+      role: "assistant",
+      parts: [{ type: "text", text }],
+    });
     const steps = [
       ...read("a.ts"),
       ...read("b.ts", { offset: 20, limit: 9 }),

@@ -112,6 +112,12 @@ describe("words that stand in the assistant's place", () => {
     expect(told.filter((one) => /Terminal|Assistant/.test(one))).toEqual([line, "Assistant: One is late."]);
   });
 
+  it("are bounded where they are a list", async () => {
+    const files = Array.from({ length: 30 }, (_, at) => `-rw-r--r-- depot parcel_of_ulm_${at}.txt`);
+    const told = await summarize([user("Which?"), reply(`[Terminal]\n${files.join("\n")}`), user("Thanks!")], 900);
+    expect(told.join("").split("parcel_of_ulm_")).toHaveLength(13);
+  });
+
   it.each([
     [
       "Add the output to the chat?",
@@ -149,14 +155,24 @@ describe("what changed", () => {
           "func TestReads(t *testing.T) {\n\tgiven := `# config\nFOO = bar\nBAZ = qux\n`\n}\n",
         ),
         ...write("b_test.py", 'GIVEN = """\nTHIS = 1\n"""\n\ndef test_reads():\n    assert read(GIVEN)\n'),
+        ...write(
+          "d.ts",
+          'const TICK = "`";\nconst ODD = /[`]/;\nexport function reads() {}\nconst HELP = `\nfunction fake() {}\n`;\n',
+        ),
+        ...write(
+          "e.vue",
+          "<template>\n  <p>\n    interface Quay\n  </p>\n</template>\n<script setup>\nfunction lift() {}\n</script>\n",
+        ),
         ...write("c.md", "# Reader\n\n```sh\n# Not a heading\n```\n\n## Use\n"),
-        user("Thanks a lot for all three."),
+        user("Thanks a lot for all of them."),
       ],
       600,
     );
     expect(told.filter((line) => line.startsWith("Changed: "))).toEqual([
       "Changed: a_test.go (created): TestReads()",
       "Changed: b_test.py (created): test_reads(), GIVEN",
+      "Changed: d.ts (created): reads(), TICK, ODD, HELP",
+      "Changed: e.vue (created): lift()",
       'Changed: c.md (created): heading "Reader", heading "Use"',
     ]);
   });
@@ -323,4 +339,17 @@ it("says once with what words the work stopped, and in the story of the next rou
   const next = [reply("I mend the sign."), user("Thanks. And Jena?")];
   const { text } = await builtinSummarizer.summarize(next, { maxTokens: 600, previous });
   expect(text).toContain(`Assistant: ${words}`);
+});
+
+it("tells a record among the assistant's words by its fields", async () => {
+  const ledger = {
+    is_weighed: { reason: "The parcel of Ulm was on the scale.", answer: true },
+    next_speaker: { reason: "The crane has to lift it now.", answer: "Crane" },
+  };
+  const told = await summarize(
+    [user("Weigh the parcel, please."), reply(`Ledger:\n${JSON.stringify(ledger, null, 2)}`), user("And then?")],
+    600,
+  );
+  expect(told).toContain("- is_weighed: reason: The parcel of Ulm was on the scale., answer: true");
+  expect(told).toContain("- next_speaker: reason: The crane has to lift it now., answer: Crane");
 });
