@@ -9,18 +9,16 @@ import {
   REPEATED,
   ROOT,
   readEarlier,
-  readWords,
   SHORT_INTRODUCTION,
   untoldLine,
   WISH,
 } from "./format.ts";
 import { aboutNote, ageWeight, foreignPieces, itemsOf, toldPieces } from "./items.ts";
 import type { Entry, Reading, Speech } from "./reading.ts";
-import { bare } from "./remarks.ts";
 import { buildSections, type ComposeOptions, requestLines, type Scene } from "./sections.ts";
 import { createSaid, createSelection, type Item } from "./select.ts";
 import type { Step } from "./steps.ts";
-import { clipEnd, clipToTokens, depthOf, groupBy, oneLine, sentences, termsOf } from "./text.ts";
+import { clipEnd, clipToTokens, groupBy, oneLine, sentences, termsOf } from "./text.ts";
 
 /** `brief` stays short regardless of the budget. */
 const BRIEF_TOKENS = 600;
@@ -47,7 +45,7 @@ export function* composeSummary(reading: Reading, given: ComposeOptions): Steps<
 
 /** What a summary is made of: the reading, what the summary so far tells, and what is asked of both. */
 export function openScene(reading: Reading, options: ComposeOptions): Scene {
-  const before = withLastWords(readEarlier(options.previous ?? ""));
+  const before = readEarlier(options.previous ?? "");
   const current = currentRequest(reading, before);
   const earlier = current.asking < 0 ? withCurrent(before) : withRequestTold(before);
   // Expands paths that an earlier round shortened.
@@ -76,22 +74,6 @@ function withCurrent(earlier: Earlier): Earlier {
   if (earlier.request === "" || earlier.episodes.at(-1)?.title === "current") return earlier;
   return { ...earlier, episodes: [...earlier.episodes, { title: "current", asked: "", pieces: [] }] };
 }
-
-/** The words with which an earlier round ended stand above its story; a later one tells them in it. */
-function withLastWords(earlier: Earlier): Earlier {
-  const rows = earlier.rows("nextSteps").flatMap((row) => LAST_WORDS.exec(row)?.slice(1) ?? []);
-  if (rows.length === 0) return earlier;
-  const { episodes } = withCurrent(earlier);
-  const last = episodes.at(-1) ?? { ...UNTITLED, pieces: [] };
-  const order = last.pieces.length;
-  const words = rows.reverse().flatMap((row, at) => readWords(row, order + at));
-  return {
-    ...earlier,
-    episodes: [...episodes.slice(0, -1), { ...last, pieces: [...last.pieces, ...words] }],
-  };
-}
-
-const LAST_WORDS = /^(?:said|announced): (.+)/;
 
 /** A superseded request is shown in its episode. */
 function withRequestTold(earlier: Earlier): Earlier {
@@ -147,9 +129,7 @@ function* writeSummary(scene: Scene): Steps<string> {
   const requestLinesNow = front.find(({ key }) => key === "request")?.lines ?? [];
   const requestRoom = countText(requestLinesNow.join("\n"));
   yield;
-  const above = front.flatMap(({ key, lines }) => (key === "nextSteps" ? lines.map(bare) : [])).join("\n");
-  const untold = items.map((item) => (isIn(above, item) ? { ...item, weight: 0 } : item));
-  const selection = yield* createSelection(untold, yield* headlinesOf(scene, items), said, countText);
+  const selection = yield* createSelection(items, yield* headlinesOf(scene, items), said, countText);
   yield;
   const write = (): string[] => {
     const { taken } = selection;
@@ -228,11 +208,6 @@ function beginningOf(text: string): string {
   }
   const first = clipEnd(text.slice(0, end), 2 * HEADLINE);
   return end < text.trimEnd().length && !first.endsWith(" …") ? `${first} …` : first;
-}
-
-/** True for words of the assistant's that stand above the story. */
-function isIn(above: string, { kind, text }: Item): boolean {
-  return kind === "assistant" && depthOf(text) < 0 && above.includes(text);
 }
 
 /** True for a line of the current request. */

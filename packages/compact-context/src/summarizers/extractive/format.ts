@@ -327,11 +327,6 @@ function readPieces(
   return texts.map((text) => ({ kind, text }));
 }
 
-/** Words of the assistant's as pieces of an episode, from the place `order` on. */
-export function readWords(words: string, order: number): Told[] {
-  return splitProse(words).map((text, at) => ({ kind: "assistant", text, order: order + at, source: order }));
-}
-
 // Sentences were joined by blanks: split at clear sentence ends.
 function splitProse(text: string): string[] {
   return text.split(/(?<=[.!?…][)"'”’`*]{0,3})\s+(?=[^\p{Ll}\s…])/u);

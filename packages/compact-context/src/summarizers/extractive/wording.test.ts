@@ -326,21 +326,6 @@ it("counts what the assistant says that it is looking at as little as the look i
   expect(spokenPiece(says, false, false).weight).toBe(WEIGHTS.remark);
 });
 
-it("says once with what words the work stopped, and in the story of the next round", async () => {
-  const words = "The scale of Ulm reads double since its sign is lost in readScale().";
-  const list = [
-    user("Find out why the parcels of Ulm weigh too much, please."),
-    reply(words, { type: "toolCall", id: "w1", name: "Read", arguments: { file_path: "scale.ts" } }),
-    { id: "w1t", role: "tool", parts: [{ type: "toolResult", id: "w1", name: "Read", content: "weigh();" }] },
-  ] as const;
-  const { text: previous } = await builtinSummarizer.summarize(list, { maxTokens: 600 });
-  expect(previous.split(words)).toHaveLength(2);
-  expect(previous).toContain(`- said: ${words}`);
-  const next = [reply("I mend the sign."), user("Thanks. And Jena?")];
-  const { text } = await builtinSummarizer.summarize(next, { maxTokens: 600, previous });
-  expect(text).toContain(`Assistant: ${words}`);
-});
-
 it("tells a record among the assistant's words by its fields", async () => {
   const ledger = {
     is_weighed: { reason: "The parcel of Ulm was on the scale.", answer: true },
