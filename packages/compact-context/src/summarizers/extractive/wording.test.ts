@@ -114,7 +114,10 @@ describe("words that stand in the assistant's place", () => {
 
   it("are bounded where they are a list", async () => {
     const files = Array.from({ length: 30 }, (_, at) => `-rw-r--r-- depot parcel_of_ulm_${at}.txt`);
-    const told = await summarize([user("Which?"), reply(`[Terminal]\n${files.join("\n")}`), user("Thanks!")], 900);
+    const told = await summarize(
+      [user("Which?"), reply(`[Terminal]\n${files.join("\n")}`), user("Thanks!")],
+      900,
+    );
     expect(told.join("").split("parcel_of_ulm_")).toHaveLength(13);
   });
 
@@ -332,7 +335,11 @@ it("tells a record among the assistant's words by its fields", async () => {
     next_speaker: { reason: "The crane has to lift it now.", answer: "Crane" },
   };
   const told = await summarize(
-    [user("Weigh the parcel, please."), reply(`Ledger:\n${JSON.stringify(ledger, null, 2)}`), user("And then?")],
+    [
+      user("Weigh the parcel, please."),
+      reply(`Ledger:\n${JSON.stringify(ledger, null, 2)}`),
+      user("And then?"),
+    ],
     600,
   );
   expect(told).toContain("- is_weighed: reason: The parcel of Ulm was on the scale., answer: true");
