@@ -267,6 +267,10 @@ const COMMENT_OPENS = /^\s*\/\*/;
 /** The parts of a page that are no code. */
 const MARKUP = /^<\/?(?:template|style)\b/;
 
+function isOdd(line: string, language: Language): boolean {
+  return (line.match(language === PROSE ? FENCES : QUOTES) ?? []).length % 2 === 1;
+}
+
 /** For each line whether it stands in such a string, block or comment, or in markup; none where a hunk begins or ends within one. */
 function quotedLines(lines: readonly string[], language: Language): boolean[] {
   let open = false;
@@ -278,9 +282,7 @@ function quotedLines(lines: readonly string[], language: Language): boolean[] {
     const isCode = !isComment && !isMarkup && !language.comment.test(line.trim());
     if (isComment || (!open && language.comment === SLASHES && COMMENT_OPENS.test(line)))
       isComment = !line.includes("*/");
-    const read = open ? line : line.replace(QUOTED_QUOTE, "");
-    const marks = isCode ? read.match(language === PROSE ? FENCES : QUOTES) : null;
-    if (marks !== null && marks.length % 2 === 1) open = !open;
+    if (isCode && isOdd(open ? line : line.replace(QUOTED_QUOTE, ""), language)) open = !open;
     return within;
   });
   return open ? [] : quoted;
