@@ -99,7 +99,7 @@ function intentOf({ requests }: Reading): string[] {
 /** Changed files or, if there are none, the last ones read; the most recently touched last. */
 function activeFiles(steps: readonly Step[], last: readonly string[]): string[] {
   const read = steps.filter(({ outcome }) => tookEffect(outcome)).flatMap(({ action }) => action.files);
-  const changed = filesChanged(steps).map(({ path, effect }) => `${path} (${effect})`);
+  const changed = filesChanged(steps, (path) => path).map(({ path, effect }) => `${path} (${effect})`);
   const shown =
     changed.length > 0 ? changed : [...new Set(read.map(({ path }) => `${path} (read)`))].slice(-6);
   const pathOf = (item: string): string => item.replace(/ \([^()]{1,40}\)$/, "");

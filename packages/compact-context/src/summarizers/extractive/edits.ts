@@ -211,8 +211,11 @@ function language(rules: readonly Rule[], comment: RegExp, outermost: readonly R
 
 /** Its headings own all lines up to the next one, regardless of indentation. */
 const PROSE = language([HEADING], NEVER);
+/** Code between markup and styles. */
+const PAGE = language(CODE, SLASHES, [VALUE]);
 const LANGUAGES: readonly (readonly [extension: RegExp, language: Language])[] = [
-  [/\.(?:[cm]?[jt]sx?|vue|svelte|astro|go|rs|zig)$/i, language(CODE, SLASHES, [VALUE])],
+  [/\.(?:[cm]?[jt]sx?|go|rs|zig)$/i, language(CODE, SLASHES, [VALUE])],
+  [/\.(?:vue|svelte|astro)$/i, PAGE],
   [/\.(?:pyi?|rb|ex|exs|jl)$/i, language(CODE, HASH)],
   [
     /\.(?:java|kts?|cs|c|h|cc|cpp|cxx|hpp|hh|mm?|swift|php|scala|dart|groovy|gradle)$/i,
@@ -257,19 +260,29 @@ interface Owned {
 const QUOTES = /`|"""|'''/g;
 const FENCES = /^\s{0,3}(?:```|~~~)/g;
 
-const COMMENT_OPENS = /^\s*\/\*/;
+/** A string or a pattern that holds such a delimiter. */
+const QUOTED_QUOTE = /"[^"`]*`[^"]*"|'[^'`]*`[^']*'|\/[^/`]*`[^/]*\/|\\`/g;
 
-/** For each line whether it stands in such a string, block or comment; none where a hunk begins or ends within one. */
+const COMMENT_OPENS = /^\s*\/\*/;
+/** The parts of a page that are no code. */
+const MARKUP = /^<\/?(?:template|style)\b/;
+
+function isOdd(line: string, language: Language): boolean {
+  return (line.match(language === PROSE ? FENCES : QUOTES) ?? []).length % 2 === 1;
+}
+
+/** For each line whether it stands in such a string, block or comment, or in markup; none where a hunk begins or ends within one. */
 function quotedLines(lines: readonly string[], language: Language): boolean[] {
   let open = false;
   let isComment = false;
+  let isMarkup = false;
   const quoted = lines.map((line) => {
-    const within = open || isComment;
-    const isCode = !isComment && !language.comment.test(line.trim());
+    const within = open || isComment || isMarkup;
+    if (language === PAGE && MARKUP.test(line)) isMarkup = !line.startsWith("</");
+    const isCode = !isComment && !isMarkup && !language.comment.test(line.trim());
     if (isComment || (!open && language.comment === SLASHES && COMMENT_OPENS.test(line)))
       isComment = !line.includes("*/");
-    const marks = isCode ? line.match(language === PROSE ? FENCES : QUOTES) : null;
-    if (marks !== null && marks.length % 2 === 1) open = !open;
+    if (isCode && isOdd(open ? line : line.replace(QUOTED_QUOTE, ""), language)) open = !open;
     return within;
   });
   return open ? [] : quoted;

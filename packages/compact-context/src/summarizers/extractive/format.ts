@@ -82,6 +82,8 @@ const JOINT = " | ";
 const SEPARATED = /(?:^| )\|(?: |$)/;
 const ALONE = " ";
 const READ = /^read (?=\S)/;
+/** The lines of a file that was read in part. */
+const RANGE = / \(lines ([^()]+)\)$/;
 /** Marks omitted words. */
 const GAP = " …";
 const EPISODE = "### ";
@@ -140,8 +142,12 @@ function joinedLine(
   if (sameCall(before.text, text))
     return `${lines.pop() ?? ""}${SAME_CALL}${text.slice(fromIn(text).length)}`;
   if (!parts) return own;
+  const line = lines.pop() ?? "";
   const reads = kind === "looked" && [before.text, text].every((read) => READ.test(read));
-  return `${lines.pop() ?? ""}${reads ? text.replace(READ, ", ") : `${JOINT}${text}`}`;
+  if (!reads) return `${line}${JOINT}${text}`;
+  const [, more] = RANGE.exec(text) ?? [];
+  const isSame = more !== undefined && before.text.replace(RANGE, "") === text.replace(RANGE, "");
+  return isSame && RANGE.test(line) ? `${line.slice(0, -1)}, ${more})` : `${line}${text.replace(READ, ", ")}`;
 }
 
 /** Follows a part of a request if the next part shown is not adjacent. */

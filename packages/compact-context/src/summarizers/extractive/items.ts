@@ -2,7 +2,7 @@ import type { Steps } from "../../errors.ts";
 import { isLookingCommand } from "./commands.ts";
 import { changeWords, type FileChange } from "./edits.ts";
 import type { Told } from "./format.ts";
-import { NOT_RECORDED, type Outcome, REFUSAL, tookEffect } from "./outcomes.ts";
+import { outcomeWords, REFUSAL, tookEffect } from "./outcomes.ts";
 import { emptiedPieces, foundPieces, reportPieces } from "./outputs.ts";
 import type { Entry, Episode, Reading, Statement } from "./reading.ts";
 import {
@@ -97,7 +97,7 @@ function* piecesOf({ request, about, entries }: Episode, scope: Scope): Generato
     yield [request.message, typedPieces(request.text, about)];
   const steps = entries.flatMap((entry) => (entry.kind === "step" && !entry.step.stays ? [entry.step] : []));
   const last: Last = {
-    files: groupBy(filesChanged(steps), ({ step }) => step),
+    files: groupBy(filesChanged(steps, scope.shorten), ({ step }) => step),
     runs: groupBy(steps, keyOf),
   };
   let asked = ASKS.test(request?.text ?? "");
@@ -169,13 +169,14 @@ export interface FileStory {
   readonly step: Step;
 }
 
-/** The files changed by steps, most recently changed last; failed changes are ignored. */
-export function filesChanged(steps: readonly Step[]): FileStory[] {
+/** The files changed by steps, most recently changed last; failed changes, and those taken back, are ignored. */
+export function filesChanged(steps: readonly Step[], shorten: Scope["shorten"]): FileStory[] {
   const stories = new Map<string, FileStory>();
   const done = steps.filter(({ stays, outcome }) => !stays && tookEffect(outcome));
   const changes = done.flatMap((step) => step.action.files.map((file) => ({ ...file, step })));
   for (const change of changes) {
-    const { path, step } = change;
+    const { step } = change;
+    const path = shorten(change.path).replace(/^\.\//, "");
     if (change.effect === "read") continue;
     const known = stories.get(path);
     const before = known?.what ?? [];
@@ -185,11 +186,18 @@ export function filesChanged(steps: readonly Step[]): FileStory[] {
       path,
       effect:
         known === undefined || effect === "deleted" || known.effect === "deleted" ? effect : known.effect,
-      what: what === "" || before.includes(what) ? before : [...before, what],
+      what: afterwards(before, what),
       step,
     });
   }
   return [...stories.values()];
+}
+
+/** The changes so far and one more, which may take one of them back. */
+function afterwards(before: readonly string[], what: string): readonly string[] {
+  const undone = what.replace(/^removed /, "added ");
+  if (undone !== what && before.includes(undone)) return before.filter((one) => one !== undone);
+  return what === "" || before.includes(what) ? before : [...before, what];
 }
 
 /** A file that was written as a whole, told as what it replaces. */
@@ -227,11 +235,9 @@ function entryPieces(entry: Entry, last: Last, scope: Scope): Piece[] {
   if (entry.kind === "foreign") return foreignPieces(text);
   const speaker = SPEAKER.exec(text);
   if (speaker !== null)
-    return foundPieces(text.slice(speaker[0].length), scope.shorten).map((piece) => ({
-      kind: "ran",
-      text: `${speaker[1]}: ${piece.text}`,
-      weight: WEIGHTS.emptied,
-    }));
+    return foundPieces(text.slice(speaker[0].length), scope.shorten)
+      .slice(0, MOST_OF_SPEAKER)
+      .map((piece) => ({ kind: "ran", text: `${speaker[1]}: ${piece.text}`, weight: WEIGHTS.emptied }));
   if (entry.kind === "assistant") {
     const pieces = spokenPieces(text, entry.closing, scope.decisions.get(message));
     return scope.asked && entry.closing ? answerFirst(pieces, true) : pieces;
@@ -239,6 +245,8 @@ function entryPieces(entry: Entry, last: Last, scope: Scope): Piece[] {
   return [{ kind: "user", text: `${oneLine(text)}${aboutNote(entry.about)}`, weight: WEIGHTS.reply }];
 }
 
+/** Lines that another agent or a program says in one message: a page or a list of files has many. */
+const MOST_OF_SPEAKER = 12;
 /** The line above the words of another agent or a program that speaks in the assistant's place. */
 const SPEAKER = /^\[([^\]\n]{2,60})\]\s{0,3}\n/;
 
@@ -333,14 +341,6 @@ function ranPiece(step: Step, words: string, times: number): Piece {
   const ended = outcomeWords(step.outcome);
   const text = `${words}${times > 1 ? ` (${times} times)` : ""}${ended === "" ? "" : `: ${ended}`}`;
   return { kind: "ran", text, weight: runWeight(step) };
-}
-
-/** A command's outcome in words; for one that verifies nothing, only what is known. */
-export function outcomeWords({ state, detail, verifies }: Outcome): string {
-  if (state === "passed" && detail.startsWith("found ")) return detail;
-  if (state !== "unknown") return [state, detail].filter((text) => text !== "").join(" ");
-  if (!verifies || detail === NOT_RECORDED || /^refused\b/.test(detail)) return detail;
-  return detail === "" ? NOT_RECORDED : `${NOT_RECORDED}: ${detail}`;
 }
 
 function runWeight({ action, outcome }: Step): number {

@@ -22,6 +22,13 @@ const RUNS: readonly Row[] = [
     "9 passed",
   ],
   [
+    "mise run test:ci",
+    "--- FAIL: TestWeigh (6.84s)\n    scale_test.go:9: unexpected weight",
+    "failed",
+    "--- FAIL: TestWeigh (6.84s)",
+    ["TestWeigh"],
+  ],
+  [
     "npm test",
     "FAIL src/a.test.ts\n  ● reader › reads twice\n\n    expect(received).toBe(expected)\n\n    Expected: 2\n    Received: 1\n\nTest Suites: 1 failed, 2 passed, 3 total\nTests:       1 failed, 200 passed, 201 total",
     "failed",

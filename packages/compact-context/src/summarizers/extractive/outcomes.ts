@@ -49,6 +49,14 @@ export function tookEffect({ state, detail }: Outcome): boolean {
   return state !== "failed" && detail !== REFUSAL && detail !== CANCELLATION;
 }
 
+/** A command's outcome in words; for one that verifies nothing, only what is known. */
+export function outcomeWords({ state, detail, verifies }: Outcome): string {
+  if (state === "passed" && detail.startsWith("found ")) return detail;
+  if (state !== "unknown") return [state, detail].filter((text) => text !== "").join(" ");
+  if (!verifies || detail === NOT_RECORDED || /^refused\b/.test(detail)) return detail;
+  return detail === "" ? NOT_RECORDED : `${NOT_RECORDED}: ${detail}`;
+}
+
 const UNKNOWN: Outcome = { state: "unknown", detail: "", errors: [], failing: [], verifies: false };
 
 function passed(detail: string, verifies = false): Outcome {
@@ -347,9 +355,10 @@ function countsOf(bad: readonly Closing[], failing: readonly string[]): string {
   const telling = bad.filter(({ runner }) => !WRAPPERS.has(runner));
   const details = joinedDetails(telling.length > 0 ? telling : bad);
   const [first = ""] = errorsIn([], bad);
+  const unnamed = failing.filter((name) => !details.includes(name));
   const names =
-    failing.length > 0
-      ? ` (${failing.slice(0, 4).join(", ")}${failing.length > 4 ? " …" : ""})`
+    unnamed.length > 0
+      ? ` (${unnamed.slice(0, 4).join(", ")}${unnamed.length > 4 ? " …" : ""})`
       : first === "" || details.includes(first)
         ? ""
         : `: ${first}`;

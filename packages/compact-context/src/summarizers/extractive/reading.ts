@@ -3,6 +3,7 @@ import type { SummaryContext } from "../../core/ports.ts";
 import { flatMapInSteps, runAtOnce, type Steps } from "../../errors.ts";
 import { readAction } from "./actions.ts";
 import { readOutcome } from "./outcomes.ts";
+import { withRecordsTold } from "./records.ts";
 import {
   acceptedIn,
   decisionsIn,
@@ -27,10 +28,11 @@ import {
   type Step,
   type Task,
 } from "./steps.ts";
-import { groupBy, oneLine, readable, withoutMarks } from "./text.ts";
+import { groupBy, oneLine, withoutMarks } from "./text.ts";
 import { readTextCalls, readTypedRuns, type TypedRuns, textResult } from "./text-calls.ts";
 import {
   type Answer,
+  aboutOf,
   FOREIGN,
   isBareReply,
   readAnswer,
@@ -267,7 +269,8 @@ function spokenEntry(
 ): Entry | undefined {
   const { role, id } = message;
   const text = messageText(message).trim();
-  const whole = role === "assistant" ? readTextCalls(text.replace(THOUGHT, ""), id).said : text;
+  const whole =
+    role === "assistant" ? withRecordsTold(readTextCalls(text.replace(THOUGHT, ""), id).said) : text;
   const foreign = FOREIGN.test(whole);
   const words = foreign || role === "assistant" ? whole : (said.typed.get(index) ?? readSaid(message));
   const answer = readPrompted(whole, said.before);
@@ -295,39 +298,6 @@ function entriesOf(step: Step): Entry[] {
   const { message, id } = step;
   const answers: Entry[] = answer === undefined ? [] : [{ kind: "answer", message, id, answer }];
   return [{ kind: "step", message, step }, ...answers];
-}
-
-/** Longer replies are self-explanatory. */
-const MAX_REPLY = 160;
-/** A reply that accepts or declines. */
-const ANSWERS =
-  /^(?:yes|yeah|yep|yup|no|nope|ok(?:ay)?|sure|agreed?|sounds|good|great|perfect|exactly|correct|right|do (?:it|that|both)|go|please|let['’]?s|both|neither|all|none|option|keep|skip|use|i (?:think|like|prefer|want)|[\p{Lo}]|ja|nein|oui|non|sí|si|sim|não|да|нет)(?![\p{L}])/iu;
-const CHOICE =
-  /(?:^|\b(?:option|choice|number|variant|take|try|go with|do|let's do|#)\s*\(?)([1-9]|[a-h])(?=$|[^\p{L}\p{N}])/iu;
-
-/** An item with words of its own. */
-const OWN_ITEM = /^\s{0,9}\d{1,2}[.)]\s{1,4}(?:\S{1,80}\s{1,4}){3}\S/;
-
-/** What a short reply answers: the assistant's option that it names, otherwise its last question. */
-function aboutOf(reply: string, asked: string): string {
-  if (reply.length > MAX_REPLY || asked === "") return "";
-  const chosen = CHOICE.exec(reply)?.[1];
-  const option = chosen === undefined ? undefined : optionOf(chosen, asked);
-  // `2. Add a test for it` is a list of the person's own; it answers at most the question of that number.
-  if (option !== undefined && (!OWN_ITEM.test(reply) || /[?？]/.test(option))) return option;
-  const answers = isBareReply(reply) || (ANSWERS.test(reply.trim()) && !/[?？]/.test(reply));
-  return answers ? (questionsIn(asked).at(-1) ?? "") : "";
-}
-
-function optionOf(label: string, asked: string): string | undefined {
-  const begins = (word: string): RegExp =>
-    new RegExp(`^[\\s*_#>-]{0,8}${word}\\s{0,2}\\(?${label}\\s{0,2}[.):\\]*-]`, "i");
-  const lines = readable(asked).split("\n");
-  const first = (pattern: RegExp): string | undefined =>
-    lines.findLast((candidate) => pattern.test(candidate.slice(0, 60)));
-  // Below options that are called so, a number alone counts something else.
-  const line = first(begins("(?:option|choice|variant)")) ?? first(begins(""));
-  return line === undefined ? undefined : oneLine(line.replace(/^\s*[-*+•]\s+/, ""));
 }
 
 /** True if the words were typed anew with more behind them, in the place of a mark that ended them too. */

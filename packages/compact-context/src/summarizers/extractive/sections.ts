@@ -10,8 +10,8 @@ import {
   quoteLines,
   type SectionKey,
 } from "./format.ts";
-import { filesChanged, outcomeWords, typedPieces } from "./items.ts";
-import { NOT_RECORDED } from "./outcomes.ts";
+import { filesChanged, typedPieces } from "./items.ts";
+import { NOT_RECORDED, outcomeWords } from "./outcomes.ts";
 import { foundPieces } from "./outputs.ts";
 import { BY_USER, type Reading } from "./reading.ts";
 import { WEIGHTS } from "./remarks.ts";
@@ -395,7 +395,7 @@ function changeRows({ reading, shorten }: Scene): string[] {
   const remarks = reading.episodes.flatMap(({ entries }) =>
     entries.flatMap((entry) => (entry.kind === "assistant" ? [entry.speech] : [])),
   );
-  return filesChanged(reading.steps).map((story) => {
+  return filesChanged(reading.steps, shorten).map((story) => {
     const why = remarks.findLast(({ message }) => message <= story.step.message)?.text;
     const words = story.what.length === 0 ? `${story.path}: ${story.effect}` : changeWords(story);
     return `${shorten(words)}${why === undefined ? "" : ` (${clipLine(why, 200)})`}`;

@@ -2,7 +2,8 @@ import { argumentsValue, type Message, type ToolCallPart } from "../../core/mess
 import { textSegments, typedText } from "../../core/units.ts";
 import { isObject } from "../../errors.ts";
 import { textOf } from "./actions.ts";
-import { blocksOf, clipEnd, clipLine, parsedJson, readable } from "./text.ts";
+import { questionsIn } from "./statements.ts";
+import { blocksOf, clipEnd, clipLine, oneLine, parsedJson, readable } from "./text.ts";
 
 /** A user's input other than a typed message. */
 export interface Answer {
@@ -421,4 +422,37 @@ export function isBareReply(text: string): boolean {
   const pronoun = /^(?:it|that|this|them|both)$/;
   const rest = words.filter((word) => !/^(?:ok|okay|yes|yeah|yep|please|and|now|then|sure)$/.test(word));
   return rest.length === 2 && pronoun.test(rest[1] ?? "");
+}
+
+/** Longer replies are self-explanatory. */
+const LONGEST_REPLY = 160;
+/** A reply that accepts or declines. */
+const ANSWERS =
+  /^(?:yes|yeah|yep|yup|no|nope|ok(?:ay)?|sure|agreed?|sounds|good|great|perfect|exactly|correct|right|do (?:it|that|both)|go|please|let['’]?s|both|neither|all|none|option|keep|skip|use|i (?:think|like|prefer|want)|[\p{Lo}]|ja|nein|oui|non|sí|si|sim|não|да|нет)(?![\p{L}])/iu;
+const CHOSEN =
+  /(?:^|\b(?:option|choice|number|variant|take|try|go with|do|let's do|#)\s*\(?)([1-9]|[a-h])(?=$|[^\p{L}\p{N}])/iu;
+
+/** An item with words of its own. */
+const OWN_ITEM = /^\s{0,9}\d{1,2}[.)]\s{1,4}(?:\S{1,80}\s{1,4}){3}\S/;
+
+/** What a short reply answers: the assistant's option that it names, otherwise its last question. */
+export function aboutOf(reply: string, asked: string): string {
+  if (reply.length > LONGEST_REPLY || asked === "") return "";
+  const chosen = CHOSEN.exec(reply)?.[1];
+  const option = chosen === undefined ? undefined : optionOf(chosen, asked);
+  // `2. Add a test for it` is a list of the person's own; it answers at most the question of that number.
+  if (option !== undefined && (!OWN_ITEM.test(reply) || /[?？]/.test(option))) return option;
+  const answers = isBareReply(reply) || (ANSWERS.test(reply.trim()) && !/[?？]/.test(reply));
+  return answers ? (questionsIn(asked).at(-1) ?? "") : "";
+}
+
+function optionOf(label: string, asked: string): string | undefined {
+  const begins = (word: string): RegExp =>
+    new RegExp(`^[\\s*_#>-]{0,8}${word}\\s{0,2}\\(?${label}\\s{0,2}[.):\\]*-]`, "i");
+  const lines = readable(asked).split("\n");
+  const first = (pattern: RegExp): string | undefined =>
+    lines.findLast((candidate) => pattern.test(candidate.slice(0, 60)));
+  // Below options that are called so, a number alone counts something else.
+  const line = first(begins("(?:option|choice|variant)")) ?? first(begins(""));
+  return line === undefined ? undefined : oneLine(line.replace(/^\s*[-*+•]\s+/, ""));
 }

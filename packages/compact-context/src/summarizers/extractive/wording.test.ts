@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Message, Part } from "../../core/message.ts";
 import { builtinSummarizer } from "./builtin.ts";
+import { spokenPiece, WEIGHTS } from "./remarks.ts";
 
 // Whether somebody who reads a summary alone understands what its lines say.
 
@@ -111,6 +112,15 @@ describe("words that stand in the assistant's place", () => {
     expect(told.filter((one) => /Terminal|Assistant/.test(one))).toEqual([line, "Assistant: One is late."]);
   });
 
+  it("are bounded where they are a list", async () => {
+    const files = Array.from({ length: 30 }, (_, at) => `-rw-r--r-- depot parcel_of_ulm_${at}.txt`);
+    const told = await summarize(
+      [user("Which?"), reply(`[Terminal]\n${files.join("\n")}`), user("Thanks!")],
+      900,
+    );
+    expect(told.join("").split("parcel_of_ulm_")).toHaveLength(13);
+  });
+
   it.each([
     [
       "Add the output to the chat?",
@@ -148,14 +158,24 @@ describe("what changed", () => {
           "func TestReads(t *testing.T) {\n\tgiven := `# config\nFOO = bar\nBAZ = qux\n`\n}\n",
         ),
         ...write("b_test.py", 'GIVEN = """\nTHIS = 1\n"""\n\ndef test_reads():\n    assert read(GIVEN)\n'),
+        ...write(
+          "d.ts",
+          'const TICK = "`";\nconst ODD = /[`]/;\nexport function reads() {}\nconst HELP = `\nfunction fake() {}\n`;\n',
+        ),
+        ...write(
+          "e.vue",
+          "<template>\n  <p>\n    interface Quay\n  </p>\n</template>\n<script setup>\nfunction lift() {}\n</script>\n",
+        ),
         ...write("c.md", "# Reader\n\n```sh\n# Not a heading\n```\n\n## Use\n"),
-        user("Thanks a lot for all three."),
+        user("Thanks a lot for all of them."),
       ],
       600,
     );
     expect(told.filter((line) => line.startsWith("Changed: "))).toEqual([
       "Changed: a_test.go (created): TestReads()",
       "Changed: b_test.py (created): test_reads(), GIVEN",
+      "Changed: d.ts (created): reads(), TICK, ODD, HELP",
+      "Changed: e.vue (created): lift()",
       'Changed: c.md (created): heading "Reader", heading "Use"',
     ]);
   });
@@ -235,4 +255,93 @@ describe("a list of the assistant's", () => {
       if (at(/\$255/) >= 0) expect(at(/Flight HAT136/)).toBeGreaterThan(0);
     }
   });
+});
+
+describe("one file", () => {
+  const edits = (id: string, path: string, before: string, after: string): Message[] => [
+    reply("", {
+      type: "toolCall",
+      id,
+      name: "Edit",
+      arguments: { file_path: path, old_string: before, new_string: after },
+    }),
+    {
+      id: `${id}t`,
+      role: "tool",
+      parts: [{ type: "toolResult", id, name: "Edit", content: "Edit applied" }],
+    },
+  ];
+  const reads = (id: string, from: number): Message[] => [
+    reply("", {
+      type: "toolCall",
+      id,
+      name: "Read",
+      arguments: { file_path: "scale.ts", offset: from, limit: 10 },
+    }),
+    { id: `${id}t`, role: "tool", parts: [{ type: "toolResult", id, name: "Read", content: "weigh();" }] },
+  ];
+  const asked = user("Please mend the scale.");
+
+  it("stands once below a request, whatever its path is called", async () => {
+    const told = await summarize(
+      [
+        asked,
+        ...edits("e1", "/srv/post/depot/scale.ts", "", "export function weigh() {}"),
+        ...edits("e2", "/srv/post/depot/ledger.ts", "", "export function enter() {}"),
+        ...edits("e3", "./scale.ts", "", "export function tare() {}"),
+        user("And then?"),
+      ],
+      600,
+    );
+    expect(told.filter((line) => line.startsWith("Changed: "))).toEqual([
+      "Changed: ledger.ts: added enter()",
+      "Changed: scale.ts: added weigh(); added tare()",
+    ]);
+  });
+
+  it("says nothing of what was added and taken out again", async () => {
+    const trace = '  console.log("weighed", parcel);';
+    const told = await summarize(
+      [
+        asked,
+        ...edits("e1", "scale.ts", "", trace),
+        ...edits("e2", "scale.ts", "", "export function tare() {}"),
+        ...edits("e3", "scale.ts", trace, ""),
+        user("And then?"),
+      ],
+      400,
+    );
+    expect(told).toContain("Changed: scale.ts: added tare()");
+  });
+
+  it("is named once for the parts that were read in a row", async () => {
+    const told = await summarize([asked, ...reads("r1", 1), ...reads("r2", 31), ...reads("r3", 51)], 600);
+    expect(told.join("\n")).toContain("Looked at: read scale.ts, scale.ts (lines 31–40, 51–60)");
+  });
+});
+
+it("counts what the assistant says that it is looking at as little as the look itself", () => {
+  const [looks, says] = [
+    "I’m reading the ledger of the depot now.",
+    "I’m sure that the ledger of the depot is wrong.",
+  ];
+  expect(spokenPiece(looks, false, false).weight).toBe(WEIGHTS.narration);
+  expect(spokenPiece(says, false, false).weight).toBe(WEIGHTS.remark);
+});
+
+it("tells a record among the assistant's words by its fields", async () => {
+  const ledger = {
+    is_weighed: { reason: "The parcel of Ulm was on the scale.", answer: true },
+    next_speaker: { reason: "The crane has to lift it now.", answer: "Crane" },
+  };
+  const told = await summarize(
+    [
+      user("Weigh the parcel, please."),
+      reply(`Ledger:\n${JSON.stringify(ledger, null, 2)}`),
+      user("And then?"),
+    ],
+    600,
+  );
+  expect(told).toContain("- is_weighed: reason: The parcel of Ulm was on the scale., answer: true");
+  expect(told).toContain("- next_speaker: reason: The crane has to lift it now., answer: Crane");
 });
