@@ -348,11 +348,13 @@ function runWeight({ action, outcome }: Step): number {
   return outcome.verifies ? WEIGHTS.ran : WEIGHTS.other;
 }
 
-/** Lines added by an edit, if there is room. */
+/** Lines added by an edit that its words do not quote, if there is room. */
 function codePieces({ action }: Step, { shorten }: Scope): Piece[] {
-  return action.files.flatMap(({ path, added }) =>
+  const isCode = (line: string): boolean =>
+    line.length >= MIN_CODE && line.length <= MAX_CODE && /[a-z]{3}/.test(line);
+  return action.files.flatMap(({ path, added, what }) =>
     added
-      .filter((line) => line.length >= MIN_CODE && line.length <= MAX_CODE && /[a-z]{3}/.test(line))
+      .filter((line) => isCode(line) && !what.includes(line))
       .map((line) => ({ kind: "code", text: `${shorten(path)}: \`${line}\``, weight: WEIGHTS.code })),
   );
 }
