@@ -123,9 +123,7 @@ export class SessionManager {
     return this.#run({ sessionId, messages, request, manual: false });
   }
 
-  /**
-   * Compacts regardless of usage, unless nothing is new since the last compaction; throws like `preflight`.
-   */
+  /** Compacts regardless of usage, unless nothing is new since the last compaction; throws like `preflight`. */
   manualCompact<T = unknown>(
     sessionId: string,
     messages: readonly T[],

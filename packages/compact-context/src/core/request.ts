@@ -15,10 +15,7 @@ import type {
 
 /** What a call sends in addition to its messages. */
 export interface PreflightRequest {
-  /**
-   * The model that receives the list; determines window, thresholds and counting of this call. Default: the
-   * manager's.
-   */
+  /** The model that receives the list: its window, thresholds and counting hold for this call. Default: the manager's. */
   readonly model?: string;
   readonly system?: string;
   readonly tools?: readonly unknown[];
@@ -62,7 +59,7 @@ export interface ManualRequest extends PreflightRequest {
   readonly targetTokens?: number;
   /** The provider refused this list as too long: the target is below its limit, and it is learned from. */
   readonly refused?: TooLong;
-  /** Whose refusals are meant, where a manager's calls go to several models. Default: the model. */
+  /** The model whose refusals are learned from, where calls of one manager go to several. Default: `model`. */
   readonly answeredBy?: string;
 }
 

@@ -177,7 +177,7 @@ async function look(shared: Shared, request: Request): Promise<WireCall> {
   const session = named ?? sessionName(headers, body, list);
   const managed = kind.serverManaged(body);
   if (managed.length > 0) {
-    const message = `the provider keeps or compacts this conversation (${managed.join(", ")}): nothing is compacted here, as whole lists without that are`;
+    const message = `the provider keeps or compacts this conversation (${managed.join(", ")}): nothing is compacted here. Lists that are sent whole, without it, are`;
     const passed = pass(request, session, "server_managed");
     // What the provider refuses it does not keep: the client then sends the list itself.
     const told = async (send: Send): Promise<Response> => {
