@@ -338,8 +338,6 @@ I'm allergic to squid, and I live in Delft. | I moved to Breda last weekend. | D
 I work at Fernhill and live in Delft. | I moved to Breda. | Delft | work at Fernhill
 We use Deno and Postgres 16. | We bumped Postgres to 17 last week. | 16 | use Deno;;17
 We use Redis for caching and Kafka for events. | We use Valkey for caching now. | Redis | use Kafka for events;;Valkey
-We use npm for the app and yarn for the docs. | We switched the app from npm to pnpm. | npm | use yarn for the docs
-Hola, soy Inés y vivo en Cádiz. | Me mudé a Jerez. | Cádiz | Soy Inés;;Jerez
 Hallo, ich bin Till und wohne mit meiner Frau in Celle. | Wir sind nach Uelzen umgezogen. | Celle | Ich bin Till;;Uelzen
 Unser Sohn Ole ist fünf und geht in die Kita am Teich. | Ole ist jetzt sechs. | fünf | Sohn Ole geht in die Kita
 我们的仓库叫 osprey，用 yarn 管理依赖。 | 我们现在改用 pnpm 了。 | yarn | osprey;;pnpm

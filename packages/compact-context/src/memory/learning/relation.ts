@@ -108,7 +108,7 @@ const COLLEAGUE = /colleague|kolleg|collègue|colega|compañer|коллег|同�
 
 /** The speaker, or a thing of theirs, is the subject. */
 export const SPEAKERS: RegExp =
-  /^(?:(?:ya|já) )?(?:(?:no|não) )?(?:i|we|my|our|ich|wir|meine?|unsere?|je|nous|mon|ma|notre|yo|mi|eu|(?:[oa] )?(?:meu|minha)|я|мы|мо[йяё]|soy|sou|vivo|trabajo|moro|trabalho)(?![\p{L}])|^(?:j['’]|[我私])/iu;
+  /^(?:(?:ya|já) )?(?:(?:no|não) )?(?:i|we|my|our|ich|wir|meine?|unsere?|je|nous|mon|ma|notre|yo|mi|eu|(?:[oa] )?(?:meu|minha)|я|мы|мо[йяё]|vivo|trabajo|moro|trabalho)(?![\p{L}])|^(?:j['’]|[我私])/iu;
 
 /** A statement whose subject is in another sentence. */
 const OF_WHAT_CAME_BEFORE = /^(?:that|this|it)(?:['’]s| is| was)(?: now)? (?:our|my|the|a)\s/i;

@@ -1,7 +1,7 @@
 import { LEAD } from "./language.ts";
 import { clausesIn, type Head, headIn, partsIn, read } from "./meaning.ts";
 import { relationOf } from "./relation.ts";
-import { holds, isOrdinary, isValue, NONE, shareIn, toolsLike, topicTerms } from "./terms.ts";
+import { holds, isOrdinary, isValue, NONE, shareIn, topicTerms } from "./terms.ts";
 
 // What an older statement says besides what a newer one replaces.
 
@@ -63,8 +63,7 @@ function ended(text: string): string {
 
 /** A part without a subject; a thing needs the verb too: `We use Redis and Kafka`. */
 function continued({ subject, predicate }: Head, piece: string): string {
-  const isThing = /^[\p{Lu}\d]/u.test(piece) || toolsLike(piece.split(" ")[0] ?? "") !== undefined;
-  return `${isThing ? predicate : subject}${piece}`;
+  return `${/^[\p{Lu}\d]/u.test(piece) ? predicate : subject}${piece}`;
 }
 
 interface Part {
