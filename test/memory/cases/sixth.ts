@@ -17,8 +17,6 @@ function coursesIn(table: string): readonly Course[] {
 export const forgotten: readonly Course[] = coursesIn(`
 My car is a red Volvo.;;My car insurance is with Allmark. | Forget my car insurance. | Allmark | Volvo
 My car is a red Volvo. | Forget my car insurance. |  | Volvo
-我住在宁波，对虾过敏。 | 忘掉我对虾过敏这件事。 | 虾 | 
-Ich vertrage keine Laktose. | Lösche bitte alles, was du über meine Gesundheit weißt. | Laktose | 
 My car is a red Volvo. | Please delete everything about my car insurance from your memory. |  | Volvo
 My dog is called Pip.;;My dog walker is Selma. | Please forget my dog walker. | Selma | Pip
 My dog is called Pip. | Please forget my dog walker. |  | Pip
@@ -332,19 +330,6 @@ I was born in Bergen. | Sorry, I was born in Tromsø, not in Bergen. | ^I was bo
 私は神戸で生まれました。 | 神戸から奈良に引っ越しました。 |  | 生まれ;;奈良
 `);
 
-/** Of a statement that tells several things, what did not change stays, as a sentence of its own. */
-export const partly: readonly Course[] = coursesIn(`
-I'm allergic to squid, and I live in Delft. | I moved to Breda last weekend. | Delft | squid;;Breda
-I work at Fernhill and live in Delft. | I moved to Breda. | Delft | work at Fernhill
-We use Deno and Postgres 16. | We bumped Postgres to 17 last week. | 16 | use Deno;;17
-We use Redis for caching and Kafka for events. | We use Valkey for caching now. | Redis | use Kafka for events;;Valkey
-Hallo, ich bin Till und wohne mit meiner Frau in Celle. | Wir sind nach Uelzen umgezogen. | Celle | Ich bin Till;;Uelzen
-Unser Sohn Ole ist fünf und geht in die Kita am Teich. | Ole ist jetzt sechs. | fünf | Sohn Ole geht in die Kita
-我们的仓库叫 osprey，用 yarn 管理依赖。 | 我们现在改用 pnpm 了。 | yarn | osprey;;pnpm
-Marie travaille à Lyon et habite à Paris. | J'ai déménagé à Lille. |  | Marie
-My wife lives in Ghent, and I work in Bruges. | I moved to Leuven. |  | Ghent
-`);
-
 /** A Japanese rule is lifted by a permission of the same, in whatever form of its verb, and by no other. */
 export const lifted: readonly Course[] = coursesIn(`
 今後は略語を使うのをやめて。 | 略語を使ってもいいです。 | やめて | 使ってもいい
@@ -383,10 +368,6 @@ Mein Gehalt ist 61.000 Euro. | Vergiss mein Gehalt. Unser privates Repo liegt au
 
 /** Statements, a question, and what the first recalled line says; without it nothing may be recalled. */
 export const questions: readonly Course[] = coursesIn(`
-I moved to Breda last spring. | Where do I live? | Breda
-Wir sind nach Uelzen umgezogen. | Wo wohnen wir? | Uelzen
-我从宁波搬到了苏州。 | 我住在哪里？ | 苏州
-We moved off Jenkins. | Where do we live? | 
 My name is Ines and I'm a nurse.;;We deploy on Tuesdays. | Who am I? | Ines
 I'm Ines, a nurse from Porto.;;We deploy on Tuesdays. | who am i | Ines
 Ich heiße Ines.;;Wir deployen dienstags. | Wer bin ich? | Ines

@@ -1,8 +1,7 @@
 import type { MemoryCandidate, MemorySource } from "./candidates.ts";
 import type { Superseded } from "./changes/forget.ts";
 import { REMEMBER } from "./learning/language.ts";
-import { relationOf } from "./learning/relation.ts";
-import { statesMoreThan } from "./learning/rest.ts";
+import { relationOf, statesMoreThan } from "./learning/relation.ts";
 import { speaksAnewOf } from "./learning/statements.ts";
 import { isValue, shareIn, topicTerms } from "./learning/terms.ts";
 

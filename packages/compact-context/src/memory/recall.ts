@@ -20,9 +20,6 @@ import { RETIRED_FILE } from "./changes/document.ts";
 import { type Superseded, supersededIn } from "./changes/forget.ts";
 import { checkUser } from "./files/folders.ts";
 import { readMemoryFile } from "./files/write-file.ts";
-import { LEAD } from "./learning/language.ts";
-import { read } from "./learning/meaning.ts";
-import { SPEAKERS } from "./learning/relation.ts";
 import { type Packed, packMemories } from "./pack.ts";
 import {
   formerTexts,
@@ -262,8 +259,7 @@ function lookedAt(
   { query, maxCandidates = DEFAULTS.maxCandidates, now = Date.now() }: RecallRequest,
 ): readonly LookedAt[] {
   const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
-  const telling = WHO_AM_I.test(query) ? tellsUser : WHERE_I_LIVE.test(query) ? tellsHome : () => false;
-  const ofUser = candidates.filter(isNoted).filter(telling).slice(-maxCandidates);
+  const ofUser = WHO_AM_I.test(query) ? candidates.filter(tellsUser).slice(-maxCandidates) : [];
   if (ofUser.length > 0) return ofUser.map((candidate) => ({ candidate, score: 1, coverage: 1 }));
   const ofDay = linesOfDay(query, candidates, now)?.slice(0, maxCandidates);
   if (ofDay !== undefined && ofDay.length > 0)
@@ -285,25 +281,9 @@ const WHO_AM_I =
 const OF_USER =
   /^(?:[-*]\s+)?(?:(?:[Mm]y name|[Mm]ein Name|[Mm]on nom|[Mm]i nombre|(?:[Oo] )?[Mm]eu nome)(?![\p{L}])|(?:I am|I['’]m|[Ii]ch bin|[Jj]e suis|[Ss]oy|(?:[Ee]u )?[Ss]ou) (?:\p{Lu}|an? )|(?:[Ii]ch heiße|[Jj]e m['’]appelle|[Mm]e llamo|(?:[Ee]u )?[Mm]e chamo|[Cc]hamo-me|[Мм]еня зовут|[Cc]all me) |我叫|我的名字|私の名前)/u;
 
-function isNoted({ source }: MemoryCandidate): boolean {
-  return source === "channel-memory" || source === "workspace-memory";
-}
-
 /** A statement of the memory about who the user is. */
-function tellsUser({ content }: MemoryCandidate): boolean {
-  return OF_USER.test(content);
-}
-
-const WHERE_I_LIVE =
-  /^\s*¿?(?:where do (?:i|we) live|wo (?:wohne ich|wohnen wir)|où (?:est-ce que )?(?:j['’]habite|habitons-nous)|dónde (?:vivo|vivimos)|onde (?:(?:eu )?moro|moramos)|где (?:я живу|мы живём)|我们?(?:现在)?住在?哪(?:里|儿|个城市)?|(?:私は)?(?:今)?どこに住んでい(?:る|ます)か?)(?: (?:now|jetzt|maintenant|ahora|agora|сейчас))?[\s?？.!。]*$/iu;
-
-/** A statement of the memory about where the user lives or moved to; the question may have none of its words. */
-function tellsHome({ content }: MemoryCandidate): boolean {
-  const said = content.replace(/^[-*]\s+/, "").replace(LEAD, "");
-  return (
-    SPEAKERS.test(said) &&
-    (read(said).key?.verb === "live" || /^我.{0,12}搬[到去]|^.{0,12}引っ越し/u.test(said))
-  );
+function tellsUser({ source, content }: MemoryCandidate): boolean {
+  return (source === "channel-memory" || source === "workspace-memory") && OF_USER.test(content);
 }
 
 /** The items with enough coverage; only the best one if no coverage is sure. */

@@ -15,8 +15,7 @@ import {
 } from "../changes/document.ts";
 import { forgottenBy, type Superseded } from "../changes/forget.ts";
 import { ownStatements, saidIn, withoutToldSecrets } from "../learning/own-words.ts";
-import { relationOf, replacedBy, sayTheSame } from "../learning/relation.ts";
-import { restOf } from "../learning/rest.ts";
+import { relationOf, replacedBy, restOf, sayTheSame } from "../learning/relation.ts";
 import {
   type DurableSection,
   type DurableStatement,

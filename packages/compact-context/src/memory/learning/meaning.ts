@@ -86,12 +86,6 @@ export function clausesIn(text: string): readonly string[] {
   return text.split(CLAUSE);
 }
 
-const PARTS = /[,;，、]\s*(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но)?\s*|\s(?:and|und|et|y|e|и)\s/iu;
-/** The parts of a sentence that tells several things. */
-export function partsIn(text: string): readonly string[] {
-  return text.split(PARTS);
-}
-
 /** Its clauses, and the rest of each clause from every thing it names. */
 export function clausesOf(text: string): readonly string[] {
   const clauses = clausesIn(text);
@@ -135,7 +129,7 @@ const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
 ).map(([verb, words]) => [verb, new RegExp(`(?<![\\p{L}])(?:${words})(?![\\p{L}])`, "iu")]);
 /** The same in Chinese and Japanese. */
 const SCRIPT_VERBS: readonly (readonly [VerbClass, RegExp])[] = [
-  ["owner", /负责(?!人)|が(?=.{1,20}担当)/u],
+  ["owner", /负责|が(?=.{1,20}担当)/u],
   ["live", /住在|搬到了?|搬去了?|に(?:住んで|引っ越し)/u],
   ["use", /改用|使用|用|使って|使い/u],
   ["be", /是|在|为|叫|は/u],
@@ -210,24 +204,11 @@ function statedIn(plain: string): Key | undefined {
   return undefined;
 }
 
-/** The words of a statement before its verb, and those up to its end. */
-export interface Head {
-  readonly subject: string;
-  readonly predicate: string;
-}
-
-export function headIn(text: string): Head | undefined {
-  // In German `am` is no verb.
-  const plain = text.replace(/(?<!(?<![\p{L}])i )am(?= )/giu, "an");
-  const [verb] = [...VERBS, ...SCRIPT_VERBS]
-    .map(([, words]) => words.exec(plain))
-    .filter((found) => found !== null)
-    .sort((one, other) => one.index - other.index);
-  if (verb === undefined || verb.index === 0) return undefined;
-  return {
-    subject: text.slice(0, verb.index),
-    predicate: `${text.slice(0, verb.index + verb[0].length)} `,
-  };
+/** The words before the verb of a statement. */
+export function subjectIn(text: string): string | undefined {
+  const starts = [...VERBS, ...SCRIPT_VERBS].flatMap(([, words]) => words.exec(text)?.index ?? []);
+  const before = text.slice(0, Math.min(...starts));
+  return starts.length === 0 || before === "" ? undefined : before;
 }
 
 /** Russian omits "is": `наш порт 5432`, `наш API на порту 3000`, `демо в пятницу`. */

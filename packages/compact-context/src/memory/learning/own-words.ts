@@ -167,11 +167,8 @@ export function ownStatements(text: string): string[] {
       (sentence, index, all) =>
         isOwn(sentence) && !isReasonOf(all[index - 1], sentence) && !isJokingWord(all[index + 1] ?? ""),
     )
-    .map((sentence) => sentence.replace(TAG, "").replace(GREETING, ""));
+    .map((sentence) => sentence.replace(TAG, ""));
 }
-
-const GREETING =
-  /^(?:hi|hello|hallo|moin|servus|bonjour|salut|hola|olá|oi|привет|здравствуйте|你好|大家好|こんにちは)(?: (?:there|all|everyone|zusammen|à tous|a todos))?\s?[,!，！、。]\s*/iu;
 
 /** `Just kidding.`: takes the sentence before back. */
 function isJokingWord(sentence: string): boolean {

@@ -1,11 +1,12 @@
 import { LEAD, NO_MORE, OTHERS, TELLS_CHANGE } from "./language.ts";
-import { clausesOf, type Key, partsIn, type Read, read } from "./meaning.ts";
+import { clausesIn, clausesOf, type Key, type Read, read, subjectIn } from "./meaning.ts";
 import { tellsSwapOf } from "./passives.ts";
 import {
   bare,
   GENERIC,
   heldBy,
   holds,
+  isOrdinary,
   isReplaceable,
   isValue,
   kindOf,
@@ -107,7 +108,7 @@ function isWithout({ text, key }: Read, { content }: Read): boolean {
 const COLLEAGUE = /colleague|kolleg|collègue|colega|compañer|коллег|同事|同僚/iu;
 
 /** The speaker, or a thing of theirs, is the subject. */
-export const SPEAKERS: RegExp =
+const SPEAKERS =
   /^(?:(?:ya|já) )?(?:(?:no|não) )?(?:i|we|my|our|ich|wir|meine?|unsere?|je|nous|mon|ma|notre|yo|mi|eu|(?:[oa] )?(?:meu|minha)|я|мы|мо[йяё]|vivo|trabajo|moro|trabalho)(?![\p{L}])|^(?:j['’]|[我私])/iu;
 
 /** A statement whose subject is in another sentence. */
@@ -315,28 +316,18 @@ const CHANGES =
   /(?<![\p{L}])(?:edit|touch|change|modify|write|update|ändern|bearbeiten|anfassen|modifier|toucher|editar|modificar|tocar|cambiar|mexer|alterar|менять|править|трогать)\p{L}{0,3}(?![\p{L}])|修改|改|編集|変更/iu;
 
 function sharesKey(newer: Read, older: Read): boolean {
+  const then = older.key;
+  if (then === undefined) return false;
   const told = newer.tellsChange || tellsOldValue(newer, older) ? newer.clauses : [];
-  const old = [older.key ?? [], newer.tellsChange ? keysOfParts(older.text) : []].flat();
   return [newer.key ?? [], told]
     .flat()
-    .some((now) =>
-      old.some(
-        (then) =>
-          sameSubject(now, then, newer.tellsChange) &&
-          !same(now.value, then.value) &&
-          !differ(now.purpose, then.purpose) &&
-          isOneAttribute(now, then),
-      ),
+    .some(
+      (now) =>
+        sameSubject(now, then, newer.tellsChange) &&
+        !same(now.value, then.value) &&
+        !differ(now.purpose, then.purpose) &&
+        isOneAttribute(now, then),
     );
-}
-
-/** Where the speaker lives and what they use, told among other things: `I am a potter, and I live in Delft`. */
-function keysOfParts(text: string): readonly Key[] {
-  const pieces = SPEAKERS.test(text.replace(LEAD, "")) ? partsIn(text).slice(1) : [];
-  return pieces.flatMap((piece) => {
-    const { key } = read(piece);
-    return key?.subject.size === 0 && ["live", "use"].includes(key.verb) ? [key] : [];
-  });
 }
 
 /** It also mentions the value of the older statement. */
@@ -444,6 +435,59 @@ function reverses(now: Read, then: Read): boolean {
 /** The newer statement says that the older one is no longer true. */
 function denies(now: Read, then: Read): boolean {
   return NO_MORE.test(now.text) && shareIn(then.content, now.content) >= 0.99;
+}
+
+/** A clause of the older statement is about something the newer ones do not mention: a port, a reason. */
+export function statesMoreThan(older: string, newer: string): boolean {
+  const told = topicTerms(newer);
+  return clausesIn(older).some((clause) => {
+    const { content } = read(clause);
+    const said = [...content].filter((term) => isValue(term) || !isOrdinary(term));
+    return said.length > 1 && shareIn(content, told) === 0;
+  });
+}
+
+const PARTS = /[,;，、]\s*(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но)?\s*|\s(?:and|und|et|y|e|и)\s/iu;
+/** Begins with a pronoun that refers to another part. */
+const DEPENDS =
+  /^(?:(?:s?he|it|they|his|hers?|its|their|who|which|that)|seine?|ihre?|er|es|sie|son|sa|ses|il|elle|su|sus|seu|sua|его|её|их|он|она)(?![\p{L}])|^(?:他|她|它|其|彼|その)/iu;
+
+const OWN_SUBJECT =
+  /^(?:(?:our|my|the|we|i|unser\p{L}*|mein\p{L}*|wir|ich|der|die|das|notre|nos|mon|ma|mes|nous|je|on|les?|la|nuestr\p{L}+|mis?|el|los|las|noss\p{L}+|meus?|minhas?|[oa]s?|наш\p{L}*|мо[йяеи]\p{L}*|мы|я)\s|我|私)/iu;
+
+/** The parts of an older statement that a newer one does not mention; undefined if there are none. */
+export function restOf(older: string, newer: string): string | undefined {
+  const pieces = older.replace(/[.!。！]+$/u, "").split(PARTS);
+  const [first = ""] = pieces;
+  // Without a key it is no clause; one without a subject has it in its verb.
+  const whose = subjectIn(first) ?? (read(first).key === undefined ? undefined : "");
+  const [told, { key, permits }] = [topicTerms(newer), read(newer)];
+  const parts = pieces.map((piece, index) => {
+    const isOwn = index === 0 || OWN_SUBJECT.test(piece);
+    const isWhole = isOwn || subjectIn(piece) !== undefined;
+    const { content, key: its } = read(piece);
+    const subject = isOwn ? (its?.subject ?? NONE) : NONE;
+    const isOfAnother = subject.size > 0 && shareIn(subject, told) === 0;
+    const said = [...content].filter((term) => !(isOwn && holds(key?.subject ?? NONE, term)));
+    const isUntold = isOfAnother || (said.length > 0 && shareIn(new Set(said), told) === 0);
+    return {
+      text: isWhole ? piece : `${whose}${piece}`,
+      share: shareIn(content, told),
+      isRelated: isOwn && relationOf(newer, piece) !== "apart",
+      isKept:
+        isUntold &&
+        !DEPENDS.test(piece) &&
+        (index === 0 || content.size > 1) &&
+        (isWhole || whose !== undefined),
+    };
+  });
+  const related = parts.filter(({ isRelated }) => isRelated).sort((one, other) => other.share - one.share);
+  const replaced = related[0] ?? parts[0];
+  // A lifted rule leaves nothing.
+  if (permits || (related.length === 0 && replaced?.share === 0)) return undefined;
+  const kept = parts.filter((part) => part !== replaced && part.isKept);
+  const rest = kept.map(({ text }) => text).join("; ");
+  return rest === "" ? undefined : `${rest.charAt(0).toUpperCase()}${rest.slice(1)}.`;
 }
 
 /** The statements have the same words, in any form and order, and the same negation. */

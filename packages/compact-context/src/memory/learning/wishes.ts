@@ -56,7 +56,7 @@ const KINDS: readonly Kind[] = [
   ),
   kind(
     "health|illness|disease|sickness|(?:medical )?condition|diagnos[ie]s|disorder|gesundheit|krankheit|erkrankung|diagnose|santé|maladie|diagnostic|salud|enfermedad|diagnóstico|saúde|doença|здоровь\\p{L}*|болезн\\p{L}*|диагноз\\p{L}*|病|病情|健康|诊断|病気|診断",
-    "diagnosed|diagnosis|suffer\\p{L}* from|i have (?:\\p{L}+ ){0,2}(?:\\p{L}+(?:itis|osis|emia|aemia|opathy|plegia|lepsy)|diabetes|asthma|cancer|adhd|autism|depression|anxiety|migraines?|hiv|ms|ptsd|ocd)|diabet\\p{L}*|asthma\\p{L}*|depress\\p{L}*|cancer|krebs|leide|erkrankt|krank\\p{L}*|malade|atteinte?|enferm\\p{L}*|padezco|doente|sofro|болею|болен|больна|диабет\\p{L}*|患有?|得了|糖尿病|癌|病|allergi\\p{L}*|intoleran\\p{L}*|alérgic\\p{L}*|аллерги\\p{L}*|过敏|アレルギー|vertrage",
+    "diagnosed|diagnosis|suffer\\p{L}* from|i have (?:\\p{L}+ ){0,2}(?:\\p{L}+(?:itis|osis|emia|aemia|opathy|plegia|lepsy)|diabetes|asthma|cancer|adhd|autism|depression|anxiety|migraines?|hiv|ms|ptsd|ocd)|diabet\\p{L}*|asthma\\p{L}*|depress\\p{L}*|cancer|krebs|leide|erkrankt|krank\\p{L}*|malade|atteinte?|enferm\\p{L}*|padezco|doente|sofro|болею|болен|больна|диабет\\p{L}*|患有?|得了|糖尿病|癌|病",
   ),
   kind(
     "medication|medicine|meds|medicines|pills?|tablets?|drugs|prescription|medikamente?\\p{L}?|tabletten|arznei|médicaments?|traitement|pilules?|medicación|medicamentos?|medicina|pastillas|remédios?|лекарств\\p{L}*|таблет\\p{L}*|препарат\\p{L}*|药物?|薬",
@@ -68,7 +68,7 @@ const KINDS: readonly Kind[] = [
   ),
   kind(
     "allerg(?:y|ies|ic)|allergien?|allergies?|alergias?|аллерги\\p{L}*|过敏|アレルギー",
-    "allergi\\p{L}*|intoleran\\p{L}*|vertrage|alérgic\\p{L}*|аллерги\\p{L}*|过敏|アレルギー",
+    "allergi\\p{L}*|intoleran\\p{L}*|alérgic\\p{L}*|аллерги\\p{L}*|过敏|アレルギー",
   ),
   kind(
     "weight|gewicht|poids|peso|вес|体重",
