@@ -86,15 +86,3 @@ it("what is cleared without an archive names no id in it, in every later call", 
   }
   expect(later.messages.slice(0, -1)).toEqual(first.messages);
 });
-
-it("a caller's signal ends the wait for a storage that hangs and ignores signals", async () => {
-  const stop = new AbortController();
-  const put = (): Promise<never> => {
-    stop.abort();
-    return new Promise(() => undefined);
-  };
-  const storage: StorageDriver = { ...createMemoryDriver(), put };
-  const manager = new CompactManager({ maxContextTokens: 4000 }, { storage, onWarning: () => undefined });
-  const call = manager.preflight("s", list, { signal: stop.signal });
-  await expect(call).rejects.toMatchObject({ code: "Aborted" });
-});

@@ -1,5 +1,4 @@
 import {
-  abortable,
   CompactError,
   conflict,
   createKeyedMutex,
@@ -258,12 +257,10 @@ export class SessionManager {
     requireList(call.messages);
     requireRequest(call.request);
     this.#background.callOff(call.sessionId);
-    const work = this.#inTurn(call.sessionId, async () => {
+    return this.#inTurn(call.sessionId, async () => {
       const messages = await this.#lists?.prepare(call.sessionId, call.messages, call.request);
-      return this.#retryConflicts<T>(messages === undefined ? call : { ...call, messages });
+      return this.#retryConflicts(messages === undefined ? call : { ...call, messages });
     });
-    // A storage may hang and ignore signals.
-    return abortable(work, call.request.signal ?? undefined);
   }
 
   /** Reloads the session's state after a conflict with another worker, and retries. */
