@@ -310,12 +310,6 @@ describe("the main job", () => {
 });
 
 describe("help", () => {
-  it("is that of the main command behind a file whose name could be a command's", async () => {
-    writeFileSync(join(folder, "notes"), "[]");
-    expect((await run(["notes", "--help"])).out).toBe((await run(["--help"])).out);
-    expect((await run(["other", "--help"])).err).toContain("there is no command other");
-  });
-
   it("describes a flag as it applies to that command", async () => {
     const flat = async (name: string) => (await run(["help", name])).out.replace(/\s+/g, " ");
     expect(await flat("recall")).toContain(

@@ -1,5 +1,3 @@
-import { statSync } from "node:fs";
-import { resolve } from "node:path";
 import { CompactError, closest, errorMessage, hasCode } from "compact-context/internal/errors";
 import { COMMANDS } from "./commands/index.ts";
 import { hintOf, inCommandWords } from "./hints.ts";
@@ -28,9 +26,7 @@ export async function main(argv: readonly string[], ports: CliPorts = processPor
 
 async function run(argv: readonly string[], ports: CliPorts): Promise<number> {
   const terminal = createTerminal(ports);
-  const isFile = (word: string): boolean =>
-    statSync(resolve(ports.cwd, word), { throwIfNoEntry: false })?.isFile() === true;
-  const parsed = readCommandLine(argv, COMMANDS, terminal, isFile);
+  const parsed = readCommandLine(argv, COMMANDS, terminal);
   if ("text" in parsed) {
     terminal.print([parsed.text]);
     return 0;

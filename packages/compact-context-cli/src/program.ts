@@ -30,22 +30,15 @@ export function versionText(): string {
 }
 
 /**
- * Parses the arguments of `compact`; `root` defines the commands, `isFile` tells a file from a command that does not
- * exist. Throws `InvalidUsage` for an unknown command or flag,
+ * Parses the arguments of `compact`; `root` defines the commands. Throws `InvalidUsage` for an unknown command or flag,
  * a flag without its value, and a misuse number of arguments.
  */
-export function readCommandLine(
-  argv: readonly string[],
-  root: Command,
-  layout: Layout,
-  isFile: (word: string) => boolean = () => false,
-): ParsedLine {
+export function readCommandLine(argv: readonly string[], root: Command, layout: Layout): ParsedLine {
   const [first = ""] = argv;
   if (["--version", "-V", "-v", "version"].includes(first)) return { text: versionText() };
   const topic = helpTopic(argv, root);
   const asksHelp = argv.includes("--help") || argv.includes("-h");
-  const isAsked = topic !== undefined || (asksHelp && !isFile(first));
-  if (isAsked) checkNames(topic ?? namesIn(argv, root), root.actions ?? []);
+  if (topic !== undefined || asksHelp) checkNames(topic ?? namesIn(argv, root), root.actions ?? []);
   const state: ParseState = { argv, layout, helpText: "", command: undefined };
   const parser = parserOf(root, {}, state);
   try {
