@@ -156,7 +156,11 @@ async function sendCompacted(one: Passing, options: ProxyOptions): Promise<Respo
     tell(one, options, own.length, report);
     return send(own, call.headers);
   });
-  if (await isRefused(response)) options.tally.refused();
+  // The client gets the answer at once, however long its end takes.
+  void isRefused(response).then(
+    (refused) => refused && options.tally.refused(),
+    () => undefined,
+  );
   return isChanged ? marked(response, "compacted") : response;
 }
 

@@ -340,7 +340,7 @@ function tooLarge(set: KeepSet): CompactError {
   const { budget, fixedTokens, policy, answerTokens } = request;
   // A session's budget is the context limit without what is reserved; that of a single compaction is the limit itself.
   const reserved = answerTokens === undefined ? 0 : Math.max(policy.hardCapBuffer, answerTokens);
-  if (budget <= 1 && answerTokens)
+  if (answerTokens !== undefined && budget <= 1 && reserved === answerTokens && answerTokens > fixedTokens)
     return new CompactError(
       "InsufficientBudget",
       `the answer may take ${answerTokens} tokens, which leaves none for the list`,

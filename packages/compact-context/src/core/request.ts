@@ -344,8 +344,9 @@ interface Refusal {
 
 /** A request counts at most this many times, unless it is over a plausible limit by its provider's count and by ours. */
 const MOST_FULL = 2.5;
-/** Hardly a model has a smaller window: a smaller limit is believed when it is repeated. */
+/** Hardly a model has a smaller window: a smaller limit is believed when it is repeated, down to the second. */
 const LEAST_LIMIT = 4_000;
+const LEAST_REPEATED = 512;
 /** Models whose refusals a session remembers. */
 const MOST_REFUSING = 8;
 /** A refusal without a count raises the ratio by this factor at most. */
@@ -380,7 +381,7 @@ export function observeRefusal(
   const counted = input / estimated;
   const ratio = Math.max(1, counted > MOST_FULL ? Math.max(known.ratio, step) : counted);
   const told = maxContextTokens / limit;
-  const isPlausible = limit >= LEAST_LIMIT || (limit > 0 && limit === known.limit);
+  const isPlausible = limit >= LEAST_LIMIT || (limit >= LEAST_REPEATED && limit === known.limit);
   const isOver = isPlausible && Math.min(input, estimated * ratio) > limit;
   const scale = isOver ? told : Math.min(told > MOST_FULL ? known.scale : told, MOST_FULL / ratio);
   const refusal = { of, limit, ratio, scale, times: Math.min(known.times + 1, MOST_TIMES) };

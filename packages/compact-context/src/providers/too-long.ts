@@ -61,7 +61,7 @@ function wordsOf(error: unknown): string {
   return [code, message, responseBody, held].map(textOf).join("\n").slice(0, MOST_WORDS);
 }
 
-const COUNT = "(\\d[\\d,]*)(?![\\d,]| ?(?:bytes|[kmg]b\\b|characters))";
+const COUNT = "(\\d[\\d,]*)(?![\\d,]| ?(?:bytes|[kmg]b?\\b|characters))";
 
 /** One number after another way to say it. */
 function counts(...ways: readonly string[]): RegExp {

@@ -177,7 +177,7 @@ app[ _-]?pass(?:word|wd)?[ \t]{0,3}[:=][ \t]{0,3}~>[a-z]{4}(?:[\x20][a-z]{4}){3}
 \bA[KS]IA[A-Z\d]{16}["']?(?: |[ \t]?[:,|][ \t]?)["']?~>[A-Za-z\d/+]{40}~>(?![\w/+])
 \bkey[12] (?:FULL|READ)[ \t]{1,16}~>[A-Za-z0-9+/]{40,88}={0,2}
 // The key of a gossip protocol, 16 or 32 bytes: Consul, Nomad, Serf
-\bencrypt["']?[ \t]{0,4}[=:\x20][ \t]{0,4}["']?~>[A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{22}==~>(?![\w+/=])
+(?:-encrypt[=\x20]|\bencrypt["']?[ \t]{0,4}[=:])[ \t]{0,4}["']?~>[A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{22}==~>(?![\w+/=])
 == credentials-file isCookie
 // Cookie files of curl and browsers
 \t(?:TRUE|FALSE)\t\S{1,80}\t(?:TRUE|FALSE)\t\d{1,12}\t[\w.-]{1,64}\t~>\S{8,4096}
@@ -192,7 +192,7 @@ app[ _-]?pass(?:word|wd)?[ \t]{0,3}[:=][ \t]{0,3}~>[a-z]{4}(?:[\x20][a-z]{4}){3}
 // Wireless networks and disks, whose passphrases can contain spaces
 \bWIFI:(?:[TSHEAI]:(?:[^;\\\n]|\\.){0,64};){0,5}P:~>(?:[^;\\\n]|\\.){4,64}~>(?=;)
 \b(?:nmcli\b[^\n]{1,120}? (?:password|\S{0,20}psk)|wpa_passphrase (?:"[^"\n]{1,32}"|'[^'\n]{1,32}'|\S{1,32})|iwconfig \S{1,16} key) (?:s:)?["']?~>(?<=["'])[^"'\n$]{4,64}(?=["'])|[^\s"'$]{6,64}
-(?:^|\n)[ \t]{1,8}option key '~>(?!\/)[^'\n]{8,63}~>(?='[ \t]{0,8}(?:\r?\n|$))~>option
+(?:^|\n)[ \t]{1,8}option key '~>(?!\.{0,2}\/|[a-z]+:\/|[A-Za-z][A-Za-z_.-]*')[^'\n]{8,63}~>(?='[ \t]{0,8}(?:\r?\n|$))~>option
 <(?:keyMaterial|passphrase|psk)>~>[^<>\n]{8,64}~>(?=</)~></
 (?:--with-token|--stdin|\blogin|\bcryptsetup|\bgpg|\bsudo|secret|passw)\b[^\n]{0,120}?<<< ["']?~>(?<=["'])[^"'\n$]{4,128}(?=["'])|[^\s"'$<>]{4,128}~>~><<<
 // Passwords of daemons, installers and keystores

@@ -540,7 +540,7 @@ describe("a conversation that the provider keeps or compacts", () => {
       expect([call.body === body, call.passedBy]).toEqual([true, "server_managed"]);
       await call.send(async () => Response.json({}));
     }
-    expect(warnings).toEqual([expect.stringMatching(`${field}.* whole lists`)]);
+    expect(warnings).toEqual([expect.stringMatching(`${field}.* sent whole`)]);
   });
 
   it("and that the provider does not know is told of by nobody: the client sends the list next", async () => {

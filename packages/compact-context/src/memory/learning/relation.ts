@@ -12,10 +12,10 @@ import {
   kindOf,
   NONE,
   PLAIN,
+  permitsInJapanese,
   same,
   shareIn,
   shareKind,
-  stemsIn,
   topicTerms,
 } from "./terms.ts";
 
@@ -56,12 +56,15 @@ function hasMovedFrom({ text }: Read, { key }: Read): boolean {
 
 /** What somebody went through in a place stays true when they move. */
 const PAST =
-  /(?<![\p{L}])(?:born|grew up|raised|graduated|met|married|geboren|aufgewachsen|studiert|née?s?|grandi|étudié|nac(?:í|imos)|crec(?:í|imos)|nasc(?:i|emos)|cresc(?:i|emos)|(?:родил|вырос)\p{L}*)(?![\p{L}])|出生|长大|毕业|生まれ|育[ちっ]|卒業/iu;
+  /(?<![\p{L}])(?:born|grew up|raised in|graduated|geboren|aufgewachsen|studiert|née?s?|grandi|étudié|nac(?:í|imos)|crec(?:í|imos)|nasc(?:i|emos)|cresc(?:i|emos)|(?:родил|вырос)\p{L}*)(?![\p{L}])|出生|长大|毕业|生まれ|育[ちっ]|卒業/iu;
 const HOME =
   /(?<![\p{L}])(?:mov(?:e|ed|ing)|relocat\p{L}+|liv(?:e|ing)|(?:um)?gezogen|ziehen?|wohnen?|leben?|déménag\p{L}+|habit\p{L}+|vis|mud\p{L}{1,5}|viv(?:o|imos)|mor(?:o|amos)|переехал\p{L}?|живу|живём)(?![\p{L}])|搬|住|引っ越/iu;
 
+const PERSON =
+  /^(?:(?:i|we|ich|wir|je|nous|yo|me|nos|eu|я|мы|vivo|moro|moramos|vivimos)(?![\p{L}])|j['’]|我|私)/iu;
+
 function staysAfterMove(now: Read, then: Read): boolean {
-  const isMove = HOME.test(now.text) && !PAST.test(now.text);
+  const isMove = PERSON.test(now.text.replace(LEAD, "")) && HOME.test(now.text) && !PAST.test(now.text);
   return isMove && PAST.test(then.text) && !HOME.test(then.text);
 }
 
@@ -298,8 +301,7 @@ function lifts(now: Read, then: Read): boolean {
       shareIn(new Set([...then.content].filter((term) => !names.includes(term))), now.content) > 0 ||
       CHANGES.test(now.text)
     );
-  const stems = stemsIn(then.text);
-  if (stems.size > 1 && shareIn(stems, stemsIn(now.text)) === 1) return true;
+  if (permitsInJapanese(now.text, then.text)) return true;
   const words = topicTerms(then.text.replace(REASON, ""));
   const topic = new Set([...words].filter((term) => !then.names.has(term) && !isReplaceable(term)));
   return topic.size > 1 && shareIn(topic, now.content) >= 0.75;

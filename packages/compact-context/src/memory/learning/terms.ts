@@ -8,9 +8,21 @@ export function topicTerms(text: string): ReadonlySet<string> {
 }
 
 /** The topic words of a Japanese text without endings and particles: `書く` and `書いて` are one verb. */
-export function stemsIn(text: string): ReadonlySet<string> {
+function stemsIn(text: string): ReadonlySet<string> {
   return /\p{Script=Hiragana}/u.test(text) ? topicTerms(text.replace(/\p{Script=Hiragana}+/gu, " ")) : NONE;
 }
+
+/** A permission of just what the older rule forbids, at the end of its sentence and without a condition. */
+export function permitsInJapanese(newer: string, older: string): boolean {
+  const stems = stemsIn(older);
+  if (!PERMISSION.test(newer) || stems.size < 2 || BOUNDED.test(newer) || BOUNDED.test(older)) return false;
+  const permitted = stemsIn(newer.replace(PERMISSION, ""));
+  return permitted.size === stems.size && shareIn(stems, permitted) === 1;
+}
+
+const PERMISSION =
+  /ても?(?:いい|よい|大丈夫|構(?:わない|いません)|かまわない|かまいません)(?:です)?[よね]{0,2}[。.!！]*$/u;
+const BOUNDED = /以外|だけ|のみ|なら|れば|たら|なし|ずに|場合|とき|今回|今日/u;
 
 /** Share of `terms` in `others`, inflected forms included; 0 for an empty set. */
 export function shareIn(terms: ReadonlySet<string>, others: ReadonlySet<string>): number {

@@ -47,9 +47,9 @@ const MAKE_ATTEMPTS = 20;
 const OPEN_FOLDER = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
 /** Where Linux exposes open folders as paths; other systems use the folder's own path. */
 const OPEN_FILES = "/proc/self/fd";
-/** Maximum number of unused folders that the process keeps open: this share of its file descriptors. */
-const MOST_OPEN = 256;
-const DESCRIPTOR_SHARE = 1 / 8;
+/** Maximum number of unused folders that the process keeps open, and their share of its file descriptors. */
+const MOST_OPEN = 64;
+const DESCRIPTOR_SHARE = 1 / 32;
 /** An unused folder is closed after one to two times this long. */
 const IDLE_MS = 500;
 const OTHERS = 0o077n;

@@ -258,17 +258,20 @@ interface Owned {
 
 /** Delimiters of multi-line strings and code blocks. */
 const QUOTES = /`|"""|'''/g;
-const FENCES = /^\s{0,3}(?:```|~~~)/g;
+const FENCE = /^\s{0,3}(?:```|~~~)/;
 
-/** A string or a pattern that holds such a delimiter. */
-const QUOTED_QUOTE = /"[^"`]*`[^"]*"|'[^'`]*`[^']*'|\/[^/`]*`[^/]*\/|\\`/g;
+/** A string on one line, read from the left; what opens one of several lines is kept. */
+const STRING = /("""|''')|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`/g;
 
 const COMMENT_OPENS = /^\s*\/\*/;
 /** The parts of a page that are no code. */
-const MARKUP = /^<\/?(?:template|style)\b/;
+const MARKUP = /^<\/?(?:template|style)\b(?!.*(?:\/>|<\/))/;
 
-function isOdd(line: string, language: Language): boolean {
-  return (line.match(language === PROSE ? FENCES : QUOTES) ?? []).length % 2 === 1;
+/** True for a line that opens such a string or block, or closes the open one. */
+function turns(line: string, language: Language, open: boolean): boolean {
+  if (language === PROSE) return FENCE.test(line);
+  const marks = (open ? line : line.replace(STRING, "$1")).match(QUOTES) ?? [];
+  return marks.length % 2 === 1;
 }
 
 /** For each line whether it stands in such a string, block or comment, or in markup; none where a hunk begins or ends within one. */
@@ -282,7 +285,7 @@ function quotedLines(lines: readonly string[], language: Language): boolean[] {
     const isCode = !isComment && !isMarkup && !language.comment.test(line.trim());
     if (isComment || (!open && language.comment === SLASHES && COMMENT_OPENS.test(line)))
       isComment = !line.includes("*/");
-    if (isCode && isOdd(open ? line : line.replace(QUOTED_QUOTE, ""), language)) open = !open;
+    if (isCode && turns(line, language, open)) open = !open;
     return within;
   });
   return open ? [] : quoted;

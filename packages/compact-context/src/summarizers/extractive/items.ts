@@ -169,7 +169,7 @@ export interface FileStory {
   readonly step: Step;
 }
 
-/** The files changed by steps, most recently changed last; failed changes, and those taken back, are ignored. */
+/** The files changed by steps, most recently changed last; failed changes are ignored. */
 export function filesChanged(steps: readonly Step[], shorten: Scope["shorten"]): FileStory[] {
   const stories = new Map<string, FileStory>();
   const done = steps.filter(({ stays, outcome }) => !stays && tookEffect(outcome));
@@ -186,18 +186,11 @@ export function filesChanged(steps: readonly Step[], shorten: Scope["shorten"]):
       path,
       effect:
         known === undefined || effect === "deleted" || known.effect === "deleted" ? effect : known.effect,
-      what: afterwards(before, what),
+      what: what === "" || before.includes(what) ? before : [...before, what],
       step,
     });
   }
   return [...stories.values()];
-}
-
-/** The changes so far and one more, which may take one of them back. */
-function afterwards(before: readonly string[], what: string): readonly string[] {
-  const undone = what.replace(/^removed /, "added ");
-  if (undone !== what && before.includes(undone)) return before.filter((one) => one !== undone);
-  return what === "" || before.includes(what) ? before : [...before, what];
 }
 
 /** A file that was written as a whole, told as what it replaces. */
@@ -234,10 +227,12 @@ function entryPieces(entry: Entry, last: Last, scope: Scope): Piece[] {
   if (stays === "whole") return [];
   if (entry.kind === "foreign") return foreignPieces(text);
   const speaker = SPEAKER.exec(text);
-  if (speaker !== null)
-    return foundPieces(text.slice(speaker[0].length), scope.shorten)
-      .slice(0, MOST_OF_SPEAKER)
+  if (speaker !== null) {
+    const lines = foundPieces(text.slice(speaker[0].length), scope.shorten);
+    return lines
+      .filter((_, at) => at < FIRST_OF_SPEAKER || at >= lines.length - LAST_OF_SPEAKER)
       .map((piece) => ({ kind: "ran", text: `${speaker[1]}: ${piece.text}`, weight: WEIGHTS.emptied }));
+  }
   if (entry.kind === "assistant") {
     const pieces = spokenPieces(text, entry.closing, scope.decisions.get(message));
     return scope.asked && entry.closing ? answerFirst(pieces, true) : pieces;
@@ -245,8 +240,9 @@ function entryPieces(entry: Entry, last: Last, scope: Scope): Piece[] {
   return [{ kind: "user", text: `${oneLine(text)}${aboutNote(entry.about)}`, weight: WEIGHTS.reply }];
 }
 
-/** Lines that another agent or a program says in one message: a page or a list of files has many. */
-const MOST_OF_SPEAKER = 12;
+/** Lines of what another agent or a program says in one message: a page or a list of files has many. */
+const FIRST_OF_SPEAKER = 8;
+const LAST_OF_SPEAKER = 4;
 /** The line above the words of another agent or a program that speaks in the assistant's place. */
 const SPEAKER = /^\[([^\]\n]{2,60})\]\s{0,3}\n/;
 

@@ -351,11 +351,14 @@ function failingOf(bad: readonly Closing[]): string[] {
   return [...new Set(bad.flatMap((one) => one.failing))].slice(0, MOST_FAILING);
 }
 
+const TOOK = / \([\d.]+ ?m?s\)$/;
+
 function countsOf(bad: readonly Closing[], failing: readonly string[]): string {
   const telling = bad.filter(({ runner }) => !WRAPPERS.has(runner));
   const details = joinedDetails(telling.length > 0 ? telling : bad);
   const [first = ""] = errorsIn([], bad);
-  const unnamed = failing.filter((name) => !details.includes(name));
+  const named = new Set(details.split(/[:;] /).map((part) => part.replace(TOOK, "")));
+  const unnamed = failing.filter((name) => !named.has(name));
   const names =
     unnamed.length > 0
       ? ` (${unnamed.slice(0, 4).join(", ")}${unnamed.length > 4 ? " …" : ""})`

@@ -157,9 +157,8 @@ describe("output that was emptied in a list that stays", () => {
 
   it("of a check is told by how it ended and what it complained of", async () => {
     const passes = ["[Ledger] Line 20 exceeds the page, clamping to 10", " 12 pass", " 0 fail"].join("\n");
-    expect(await told("Bash", { command: "bun test" }, passes)).toEqual([
-      "Did: ran `bun test`: passed 12 pass, 0 fail",
-    ]);
+    const [good = ""] = await told("Bash", { command: "bun test" }, passes);
+    expect(good).toMatch(/^Did: ran `bun test`: passed 12 pass, 0 fail · /);
     const fails = [
       " FAIL  src/quay.test.ts > quay > is deep",
       "AssertionError: expected 9 to be 12",
@@ -174,6 +173,12 @@ describe("output that was emptied in a list that stays", () => {
     expect(line).toContain(" · AssertionError: expected 9 to be 12");
   });
 
+  it("of a failed command that is no check is told besides how it ended", async () => {
+    const states = "lint the quay\tpass\t12s of the north\nmoor the crane\tpending\t0 of the north";
+    const [line = ""] = await told("Bash", { command: "gh pr checks 4711" }, `${states}\nExit code 8`, true);
+    expect(line).toContain("moor the crane pending");
+  });
+
   it("leaves out what a host writes around a file, and links of a record that say nothing", async () => {
     const file =
       "<path>/srv/quays.txt</path>\n<type>file</type>\n1: the north quay is closed\n2: the south quay is open\n(End of file - total 2 lines)";
@@ -181,16 +186,16 @@ describe("output that was emptied in a list that stays", () => {
       "Did: read /srv/quays.txt: 1: the north quay is closed · 2: the south quay is open",
     ]);
     const record = {
-      url: "https://api.example/quays/4711",
+      cranes_url: "https://api.example/quays/4711/cranes",
       html_url: "https://example/quays/4711",
       note: "",
       body: "the crane of the north quay fell",
-      reactions: { url: "https://api.example/quays/4711/reactions", total_count: 0, heart: 0 },
-      _links: { self: { href: "https://api.example/quays/4711" } },
     };
     expect(await told("Bash", { command: "gh api quays/4711 -f body=x" }, JSON.stringify(record))).toEqual([
-      "Did: ran `gh api quays/4711 -f body=x`: url: https://api.example/quays/4711, body: the crane of the north quay fell",
+      "Did: ran `gh api quays/4711 -f body=x`: html_url: https://example/quays/4711, body: the crane of the north quay fell",
     ]);
+    const opened = JSON.stringify({ url: "https://example/quays/4711/changes/12" });
+    expect((await told("open_change", {}, opened)).join()).toContain("https://example/quays/4711/changes/12");
   });
 
   it("keeps numbers that count no lines, and the lines between those that do", async () => {

@@ -1,10 +1,9 @@
 import type { Action } from "./actions.ts";
 import { changeWords, namesIn, readPatch } from "./edits.ts";
 import { HOST_LINE, type Outcome, outcomeWords } from "./outcomes.ts";
-import { heldText, recordLines } from "./records.ts";
 import { bare, MAX_CODE, MAX_SENTENCE, NARRATION, type Piece, WEIGHTS } from "./remarks.ts";
 import type { Step } from "./steps.ts";
-import { clipEnd, linesOf, readable, sentences } from "./text.ts";
+import { clipEnd, linesOf, oneLine, parsedJson, readable, sentences } from "./text.ts";
 
 // What calls gave back, in pieces: names of code, changes of a diff, fields of a record, lines, reports of sub-agents.
 
@@ -12,8 +11,9 @@ import { clipEnd, linesOf, readable, sentences } from "./text.ts";
 type Shorten = (text: string) => string;
 
 const MIN_LINE = 24;
-/** Lines of a result that may be told. */
+/** Lines of a result that may be told, and levels of a record. */
 const MAX_FOUND = 40;
+const MAX_DEPTH = 5;
 /** Maximum characters of the call that a cleared output came from. */
 const MAX_FROM = 80;
 /** Maximum lines of a cleared output, and their characters: a search's first hits say most, and the archive has the rest. */
@@ -31,7 +31,7 @@ export function emptiedPieces({ action, outcome, result }: Step, shorten: Shorte
   const from = words.includes("`") ? words : words.replaceAll(": ", " ");
   const found =
     action.command !== undefined && (outcome.verifies || failed)
-      ? linesOfCheck(outcome, text)
+      ? linesOfRun(outcome, text)
       : action.kind === "read" && !failed
         ? linesRead(action, text)
         : linesSaid(text);
@@ -42,11 +42,11 @@ export function emptiedPieces({ action, outcome, result }: Step, shorten: Shorte
   }));
 }
 
-/** How a check ended and what it complained of; what else it prints says little. */
-function linesOfCheck(outcome: Outcome, text: string): string[] {
-  const words = outcomeWords(outcome);
-  const errors = outcome.errors.filter((line) => !words.includes(line));
-  return [words, ...(outcome.detail === "" ? foundLines(text) : errors)];
+/** How a command ended and what it complained of, then what else it said. */
+function linesOfRun(outcome: Outcome, text: string): string[] {
+  const told = [outcomeWords(outcome), ...outcome.errors].filter((line) => line !== "");
+  const isTold = (line: string): boolean => told.some((one) => one.includes(line));
+  return [...told, ...linesSaid(text).filter((line) => !isTold(line))];
 }
 
 /** Of one file of code that was read, the names; of another, and of what several commands print, the lines. */
@@ -110,7 +110,7 @@ function withoutNumbers(text: string): string {
 
 /** Progress lines of test runners, diff markers and the lines around a file or a search's hits: they say nothing about the work. */
 const PROGRESS =
-  /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|\[(?:The command (?:completed|has no)|Command finished|Current working directory|Python interpreter)|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ |<(?:path|type)>|\(End of file\b)/;
+  /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|\[(?:The command (?:completed|has no)|Command finished|Current working directory|Python interpreter)|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ |<path>\/|<type>(?:file|directory)<|\(End of file\b)/;
 
 /** What changed by a diff, of any other text the lines that say something. */
 function linesSaid(text: string): string[] {
@@ -126,11 +126,59 @@ export function foundPieces(text: string, shorten: Shorten, told = ""): Piece[] 
 
 /** The lines of an output that say something; the fields of a record stay together. */
 function foundLines(text: string): string[] {
-  return recordLines(readable(text), MAX_CODE)
+  return recordLines(readable(text))
     .slice(0, MAX_FOUND)
     .filter((line) => line.length >= MIN_LINE && /\p{L}{2}/u.test(line))
     .filter((line) => !PROGRESS.test(line) && !HOST_LINE.test(line));
 }
+
+/** The text of a file in a host's record of a call; any other text itself. */
+function heldText(text: string): string {
+  if (!RECORD.test(text)) return text;
+  const held = blocksIn(parsedJson(text), 0).join("\n");
+  return 2 * held.length >= text.length ? held : text;
+}
+
+/** The strings of several lines in a value. */
+function blocksIn(value: unknown, depth: number): string[] {
+  if (typeof value === "string") return value.includes("\n") ? [value] : [];
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return [];
+  return Object.values(value).flatMap((field) => blocksIn(field, depth + 1));
+}
+
+const RECORD = /^\s*[[{]/;
+
+/** The lines of a text, or of a record its fields, then its long texts. */
+function recordLines(text: string): string[] {
+  const value = RECORD.test(text) ? parsedJson(text) : undefined;
+  if (value === undefined) return text.split("\n").map(oneLine);
+  const long = blocksIn(value, 0).filter((block) => block.length > MAX_CODE);
+  return [...fieldsOf(value, 0), ...long.flatMap((block) => block.split("\n").map(oneLine))];
+}
+
+/** The scalar fields of each object in a value, one line per object. */
+function fieldsOf(value: unknown, depth: number): string[] {
+  if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return [];
+  const entries = Object.entries(value);
+  const plain = entries.filter(([, field]) => typeof field !== "object" && String(field).length <= MAX_CODE);
+  const own = (Array.isArray(value) ? plain : tellingFields(plain)).map(([key, field]) =>
+    Array.isArray(value) ? String(field) : `${key}: ${field}`,
+  );
+  const inner = entries.flatMap(([key, field]) => {
+    const lines = fieldsOf(field, depth + 1);
+    return Array.isArray(value) ? lines : lines.map((line) => `${key}: ${line}`);
+  });
+  return [...(own.length === 0 ? [] : [own.join(", ")]), ...inner];
+}
+
+/** The fields that say something: not those with nothing in them, nor a link to another call of the same API. */
+function tellingFields(fields: readonly [string, unknown][]): readonly [string, unknown][] {
+  const said = fields.filter(([, value]) => value !== "");
+  const telling = said.filter(([key]) => !API_LINK.test(key));
+  return telling.length > 0 ? telling : said;
+}
+
+const API_LINK = /(?<!^html)_url$/;
 
 const TAG = /<\/?[\w-]{1,60}>/g;
 /** Says what was changed, in a sentence or in an item of a list. */

@@ -3,7 +3,6 @@ import type { SummaryContext } from "../../core/ports.ts";
 import { flatMapInSteps, runAtOnce, type Steps } from "../../errors.ts";
 import { readAction } from "./actions.ts";
 import { readOutcome } from "./outcomes.ts";
-import { withRecordsTold } from "./records.ts";
 import {
   acceptedIn,
   decisionsIn,
@@ -269,8 +268,7 @@ function spokenEntry(
 ): Entry | undefined {
   const { role, id } = message;
   const text = messageText(message).trim();
-  const whole =
-    role === "assistant" ? withRecordsTold(readTextCalls(text.replace(THOUGHT, ""), id).said) : text;
+  const whole = role === "assistant" ? readTextCalls(text.replace(THOUGHT, ""), id).said : text;
   const foreign = FOREIGN.test(whole);
   const words = foreign || role === "assistant" ? whole : (said.typed.get(index) ?? readSaid(message));
   const answer = readPrompted(whole, said.before);

@@ -52,7 +52,7 @@ const EXPLAINS =
 const FINDS =
   /\b(?:root cause|turns out|the (?:real |actual |core |key |underlying )?(?:issue|problem|bug|cause|reason|insight) (?:is|was)\b|found (?:the|it)\b|that(?:['’]s| is) why|this (?:means|explains)\b)/i;
 export const NARRATION: RegExp =
-  /^(?:now |good|great|perfect|ok(?:ay)?|excellent|alright|sure|right)?[,.!]?\s*(?:now |next,? )?(?:let me|let's (?:look|check|see|start|run|verify)|i['’]ll (?:now |start|also |read|look|check|run|inspect|search|create|add|update)|i['’]m (?:now |also |just )?(?:going to|(?:read|look|check|runn|inspect|search|load|verify|start)ing)\b|i need to|now i|(?:now|next|then|first|finally|also),? (?:update|find|remove|add|fix|create|run|check|write|replace|edit|change|move|verify|test|lint)\b[^.]{0,200}[:.]$)/i;
+  /^(?:now |good|great|perfect|ok(?:ay)?|excellent|alright|sure|right)?[,.!]?\s*(?:now |next,? )?(?:let me|let's (?:look|check|see|start|run|verify)|i['’]ll (?:now |start|also |read|look|check|run|inspect|create|add|update)|i['’]m (?:now |also |just )?(?:read|check|inspect|search|load|verify)ing\b(?!.*[:;])|i need to|now i|(?:now|next|then|first|finally|also),? (?:update|find|remove|add|fix|create|run|check|write|replace|edit|change|move|verify|test|lint)\b[^.]{0,200}[:.]$)/i;
 
 /** Sentences of a paragraph are joined up to this many characters. */
 const TOGETHER = 160;
@@ -107,7 +107,6 @@ function paragraphPieces(line: string): string[] {
 /** Bold words, but not the asterisks of a path such as `src/**`. Underscores more often belong to names. */
 const BOLD = /(?<![\w/*])\*\*(?=[^\s*/])([^*\n]{1,400}?)(?<=[^\s*])\*\*(?![\w/*])/g;
 const HEADING = /^\s{0,3}(?:#{1,6}\s|\*\*[^*]{1,120}\*\*:?\s*$)/;
-/** An item of a list, also one that only its bold label marks. */
 const LISTED = /^(\s*)(?:[-*+•]\s|(\d{1,3}[.)]\s))/;
 
 /** Words on one line, without list, heading and emphasis markers. */

@@ -160,7 +160,7 @@ describe("what changed", () => {
         ...write("b_test.py", 'GIVEN = """\nTHIS = 1\n"""\n\ndef test_reads():\n    assert read(GIVEN)\n'),
         ...write(
           "d.ts",
-          'const TICK = "`";\nconst ODD = /[`]/;\nexport function reads() {}\nconst HELP = `\nfunction fake() {}\n`;\n',
+          'const TICK = "`";\nconst ODD = ["`x", \'`\'];\nexport function reads() {}\nconst HELP = `\nfunction fake() {}\n`;\n',
         ),
         ...write(
           "e.vue",
@@ -299,21 +299,6 @@ describe("one file", () => {
     ]);
   });
 
-  it("says nothing of what was added and taken out again", async () => {
-    const trace = '  console.log("weighed", parcel);';
-    const told = await summarize(
-      [
-        asked,
-        ...edits("e1", "scale.ts", "", trace),
-        ...edits("e2", "scale.ts", "", "export function tare() {}"),
-        ...edits("e3", "scale.ts", trace, ""),
-        user("And then?"),
-      ],
-      400,
-    );
-    expect(told).toContain("Changed: scale.ts: added tare()");
-  });
-
   it("is named once for the parts that were read in a row", async () => {
     const told = await summarize([asked, ...reads("r1", 1), ...reads("r2", 31), ...reads("r3", 51)], 600);
     expect(told.join("\n")).toContain("Looked at: read scale.ts, scale.ts (lines 31–40, 51–60)");
@@ -327,21 +312,4 @@ it("counts what the assistant says that it is looking at as little as the look i
   ];
   expect(spokenPiece(looks, false, false).weight).toBe(WEIGHTS.narration);
   expect(spokenPiece(says, false, false).weight).toBe(WEIGHTS.remark);
-});
-
-it("tells a record among the assistant's words by its fields", async () => {
-  const ledger = {
-    is_weighed: { reason: "The parcel of Ulm was on the scale.", answer: true },
-    next_speaker: { reason: "The crane has to lift it now.", answer: "Crane" },
-  };
-  const told = await summarize(
-    [
-      user("Weigh the parcel, please."),
-      reply(`Ledger:\n${JSON.stringify(ledger, null, 2)}`),
-      user("And then?"),
-    ],
-    600,
-  );
-  expect(told).toContain("- is_weighed: reason: The parcel of Ulm was on the scale., answer: true");
-  expect(told).toContain("- next_speaker: reason: The crane has to lift it now., answer: Crane");
 });
