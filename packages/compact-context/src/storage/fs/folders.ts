@@ -1,4 +1,4 @@
-import { type BigIntStats, constants, type Dirent, mkdirSync, readFileSync } from "node:fs";
+import { type BigIntStats, constants, type Dirent, mkdirSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { CompactError, later } from "../../errors.ts";
 import {
@@ -38,8 +38,6 @@ interface Held {
   /** Undefined if the system does not expose open folders as paths. */
   readonly open: { readonly folder: number; readonly dev: bigint; readonly ino: bigint } | undefined;
   users: number;
-  /** False once it has been out of use for a whole `IDLE_MS`. */
-  recent: boolean;
 }
 
 /** Another process may remove an emptied folder while a writer is entering it. */
@@ -47,11 +45,9 @@ const MAKE_ATTEMPTS = 20;
 const OPEN_FOLDER = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
 /** Where Linux exposes open folders as paths; other systems use the folder's own path. */
 const OPEN_FILES = "/proc/self/fd";
-/** Maximum number of unused folders that the process keeps open, and their share of its file descriptors. */
-const MOST_OPEN = 64;
-const DESCRIPTOR_SHARE = 1 / 32;
-/** An unused folder is closed after one to two times this long. */
-const IDLE_MS = 500;
+/** Maximum number of unused folders that the process keeps open, and for how long. */
+const MOST_OPEN = 8;
+const IDLE_MS = 100;
 const OTHERS = 0o077n;
 
 /** The folders below `root`; throws on any symbolic link on the way. */
@@ -122,7 +118,7 @@ class OpenFolders {
     const before = this.#all.get(held.shown);
     this.#all.set(held.shown, held);
     if (before?.users === 0) await this.drop(before);
-    await this.#dropOldest();
+    await this.#dropIdle(MOST_OPEN);
   }
 
   async drop(held: Held): Promise<void> {
@@ -134,30 +130,22 @@ class OpenFolders {
   async release(held: Held): Promise<void> {
     held.users -= 1;
     if (held.users > 0) return;
-    held.recent = true;
-    this.#closeLater();
+    if (!this.#waits && this.#all.size > 0) {
+      this.#waits = true;
+      later(IDLE_MS, () => {
+        this.#waits = false;
+        void this.#dropIdle(0);
+      });
+    }
     if (this.#all.get(held.shown) !== held) await this.drop(held);
-    await this.#dropOldest();
+    await this.#dropIdle(MOST_OPEN);
   }
 
-  async #dropOldest(): Promise<void> {
+  async #dropIdle(most: number): Promise<void> {
     for (const held of this.#all.values()) {
-      if (this.#all.size <= mostOpen()) return;
+      if (this.#all.size <= most) return;
       if (held.users === 0) await this.drop(held);
     }
-  }
-
-  #closeLater(): void {
-    if (this.#waits || this.#all.size === 0) return;
-    this.#waits = true;
-    later(IDLE_MS, () => {
-      this.#waits = false;
-      for (const held of this.#all.values()) {
-        if (held.users === 0 && !held.recent) void this.drop(held);
-        held.recent = false;
-      }
-      this.#closeLater();
-    });
   }
 }
 
@@ -215,7 +203,7 @@ async function enter(route: Route, depth: number, how: How): Promise<Held | unde
 async function startOf({ start }: Route, { make }: How): Promise<Held | undefined> {
   if (make) await makeFolders(start);
   const path = showsOpenFiles() ? start : await realRoot(start);
-  return path === undefined ? undefined : { path, shown: path, open: undefined, users: 1, recent: true };
+  return path === undefined ? undefined : { path, shown: path, open: undefined, users: 1 };
 }
 
 /** The open folder, if its path still leads to it. */
@@ -343,7 +331,7 @@ async function hold(path: string, shown: string, tighten: boolean): Promise<Held
     const stats = await folderAt(path, shown);
     if (stats === undefined) return undefined;
     if (tighten && process.platform !== "win32" && (stats.mode & OTHERS) !== 0n) await chmod(path, 0o700);
-    return { path, shown, open: undefined, users: 1, recent: true };
+    return { path, shown, open: undefined, users: 1 };
   }
   let folder: number;
   try {
@@ -357,7 +345,7 @@ async function hold(path: string, shown: string, tighten: boolean): Promise<Held
   try {
     const { dev, ino, mode } = await fstat(folder, { bigint: true });
     if (tighten && (mode & OTHERS) !== 0n) await fchmod(folder, 0o700);
-    return { path: `${OPEN_FILES}/${folder}`, shown, open: { folder, dev, ino }, users: 1, recent: true };
+    return { path: `${OPEN_FILES}/${folder}`, shown, open: { folder, dev, ino }, users: 1 };
   } catch (error) {
     await close(folder);
     throw error;
@@ -369,18 +357,6 @@ let shows: boolean | undefined;
 function showsOpenFiles(): boolean {
   shows ??= process.platform === "linux" && mayMake(OPEN_FILES);
   return shows;
-}
-
-let most: number | undefined;
-/** How many unused folders may stay open. Only Linux gets here; a runtime with permissions may hide the limit. */
-function mostOpen(): number {
-  if (most !== undefined) return most;
-  let limit = 0;
-  try {
-    limit = Number(/^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1]);
-  } catch {}
-  most = Math.min(MOST_OPEN, Math.floor(limit * DESCRIPTOR_SHARE) || 8);
-  return most;
 }
 
 /** True for a folder that is there, if the runtime lets this process ask. */
