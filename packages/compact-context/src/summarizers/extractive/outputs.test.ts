@@ -156,9 +156,14 @@ describe("output that was emptied in a list that stays", () => {
   });
 
   it("of a check is told by how it ended and what it complained of", async () => {
-    const passes = ["[Ledger] Line 20 exceeds the page, clamping to 10", " 12 pass", " 0 fail"].join("\n");
+    const passes = [
+      "> quay@1.0.0 test /srv/quay",
+      "[Ledger] Line 20 exceeds the page, clamping to 10",
+      " 12 pass",
+      " 0 fail",
+    ].join("\n");
     const [good = ""] = await told("Bash", { command: "bun test" }, passes);
-    expect(good).toMatch(/^Did: ran `bun test`: passed 12 pass, 0 fail · /);
+    expect(good).toMatch(/^Did: ran `bun test`: passed 12 pass, 0 fail · \[Ledger\]/);
     const fails = [
       " FAIL  src/quay.test.ts > quay > is deep",
       "AssertionError: expected 9 to be 12",

@@ -45,9 +45,13 @@ export function emptiedPieces({ action, outcome, result }: Step, shorten: Shorte
 /** How a command ended and what it complained of, then what else it said. */
 function linesOfRun(outcome: Outcome, text: string): string[] {
   const told = [outcomeWords(outcome), ...outcome.errors].filter((line) => line !== "");
-  const isTold = (line: string): boolean => told.some((one) => one.includes(line));
-  return [...told, ...linesSaid(text).filter((line) => !isTold(line))];
+  const isNew = (line: string): boolean =>
+    !(outcome.verifies && BANNER.test(line)) && !told.some((one) => one.includes(line));
+  return [...told, ...linesSaid(text).filter(isNew)];
 }
+
+/** The script that a package manager runs, and a runner's own name. */
+const BANNER = /^(?:> |RUN\s+v\d)/;
 
 /** Of one file of code that was read, the names; of another, and of what several commands print, the lines. */
 function linesRead({ files, command = "" }: Action, text: string): string[] {
