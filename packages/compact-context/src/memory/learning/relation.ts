@@ -56,12 +56,12 @@ function hasMovedFrom({ text }: Read, { key }: Read): boolean {
 
 /** What somebody went through in a place stays true when they move. */
 const PAST =
-  /(?<![\p{L}])(?:born|grew up|raised in|graduated|geboren|aufgewachsen|studiert|née?s?|grandi|étudié|nac(?:í|imos)|crec(?:í|imos)|nasc(?:i|emos)|cresc(?:i|emos)|(?:родил|вырос)\p{L}*)(?![\p{L}])|出生|长大|毕业|生まれ|育[ちっ]|卒業/iu;
+  /(?<![\p{L}])(?:born|grew up|raised in|graduated|(?:met|married) (?:my|our|him|her)|geboren|aufgewachsen|studiert|née?s?|grandi|étudié|nac(?:í|imos)|crec(?:í|imos)|nasc(?:i|emos)|cresc(?:i|emos)|(?:родил|вырос)\p{L}*)(?![\p{L}])|出生|长大|毕业|生まれ|育[ちっ]|卒業/iu;
 const HOME =
   /(?<![\p{L}])(?:mov(?:e|ed|ing)|relocat\p{L}+|liv(?:e|ing)|(?:um)?gezogen|ziehen?|wohnen?|leben?|déménag\p{L}+|habit\p{L}+|vis|mud\p{L}{1,5}|viv(?:o|imos)|mor(?:o|amos)|переехал\p{L}?|живу|живём)(?![\p{L}])|搬|住|引っ越/iu;
 
 const PERSON =
-  /^(?:(?:i|we|ich|wir|je|nous|yo|me|nos|eu|я|мы|vivo|moro|moramos|vivimos)(?![\p{L}])|j['’]|我|私)/iu;
+  /^(?:(?:i|we|ich|wir|je|nous|yo|me|nos|eu|я|мы|vivo|moro|moramos|vivimos)(?![\p{L}])|j['’]|我|私|[^はが]*引っ越)/iu;
 
 function staysAfterMove(now: Read, then: Read): boolean {
   const isMove = PERSON.test(now.text.replace(LEAD, "")) && HOME.test(now.text) && !PAST.test(now.text);
