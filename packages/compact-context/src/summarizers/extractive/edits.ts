@@ -270,8 +270,9 @@ const MARKUP = /^<\/?(?:template|style)\b(?!.*(?:\/>|<\/))/;
 /** True for a line that opens such a string or block, or closes the open one. */
 function turns(line: string, language: Language, open: boolean): boolean {
   if (language === PROSE) return FENCE.test(line);
-  const marks = (open ? line : line.replace(STRING, "$1")).match(QUOTES) ?? [];
-  return marks.length % 2 === 1;
+  const marks = line.match(QUOTES);
+  if (marks === null || open) return marks !== null && marks.length % 2 === 1;
+  return (line.replace(STRING, "$1").match(QUOTES) ?? []).length % 2 === 1;
 }
 
 /** For each line whether it stands in such a string, block or comment, or in markup; none where a hunk begins or ends within one. */
