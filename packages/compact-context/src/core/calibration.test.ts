@@ -177,6 +177,8 @@ describe("refusals", () => {
     expect(strictness(narrow)).toBe(1);
     expect(strictness(after({ input: 50_000, limit: 3_000 }, narrow))).toBe(1);
     expect(strictness(after({ input: 50_000, limit: 2_000 }, narrow))).toBeCloseTo(50, 6);
+    const tiny = { input: 50_000, limit: 12 };
+    expect(strictness(after(tiny, after(tiny)))).toBe(1);
   });
 
   it("without a number raise step by step what is known, up to what was sent", () => {

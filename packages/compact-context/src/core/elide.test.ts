@@ -191,6 +191,9 @@ describe("a refusal", () => {
     const error = await refusal(manager.preflight("s", [say("user", "hi")], { maxOutputTokens: 8000 }));
     expect(error.message).toBe("the answer may take 8000 tokens, which leaves none for the list");
     expect(error.hint).toContain("Lower the output limit");
+    const system = words(1, 9000);
+    const other = await refusal(manager.preflight("t", [say("user", "hi")], { system, maxOutputTokens: 1 }));
+    expect(other.message).not.toContain("the answer may take");
   });
 
   it("FIT-2 says what of it stands beside the messages and what in them", async () => {

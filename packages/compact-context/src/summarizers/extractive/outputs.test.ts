@@ -181,6 +181,7 @@ describe("output that was emptied in a list that stays", () => {
   it("of a failed command that is no check is told besides how it ended", async () => {
     const states = "lint the quay\tpass\t12s of the north\nmoor the crane\tpending\t0 of the north";
     const [line = ""] = await told("Bash", { command: "gh pr checks 4711" }, `${states}\nExit code 8`);
+    expect(line).toContain("failed exit 8");
     expect(line).toContain("moor the crane pending");
   });
 
