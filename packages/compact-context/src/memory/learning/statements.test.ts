@@ -143,3 +143,10 @@ describe("what is told in passing", () => {
     expect(relationOf(then, first)).toBe("apart");
   });
 });
+
+it.each([
+  ["略語を使わないで。", "今回だけ略語を使ってもいいです。"],
+  ["注釈を消さないで。", "古い注釈を消してもいいです。"],
+])("a bounded permission lifts no rule: %s", (rule, permission) => {
+  expect(relationOf(permission, rule)).toBe("apart");
+});
