@@ -223,7 +223,9 @@ export const allSettings: Fields<CompactConfig> = {
       ["error", "elide"],
       "What happens if kept messages alone exceed the budget: `error` fails the call, `elide` cuts the largest to head and tail.",
     ),
-    clear_tool_results: flag("Clears old tool results in place before anything is summarized."),
+    clear_tool_results: flag(
+      "With target_context_tokens, empties the tool results of older messages, so that more of these stay.",
+    ),
     clear_tool_inputs: flag("Also clears long texts in the arguments of those calls."),
     exclude_tools: note("Tools whose results are never cleared, and not cut by max_tool_result_tokens.", {
       type: "array",
