@@ -74,7 +74,7 @@ export function objectsSection(reports, { commit, day, node }) {
 
 Each row is one process. It creates objects of the kind, uses them through a compaction and ends them, then counts every JavaScript
 object alive after a collection (\`queryObjects\` of \`node:v8\`), creates the next ones and counts again. Agents have a memory, a skill
-and sub-agents. "Sessions" are those of one manager, which keeps 256 in memory; "ended" ones were released. "Given up" and
+and sub-agents. "Sessions" are those of one manager; "ended" ones were released. "Given up" and
 "interrupted" are calls aborted while their model hung. "Texts" have 100,000 characters; pieces of them are counted and words looked
 up. Commit ${commit}, Node ${node}.
 
