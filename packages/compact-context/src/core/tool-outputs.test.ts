@@ -35,6 +35,12 @@ const count = (messages: unknown, pattern: RegExp): number =>
   JSON.stringify(messages).match(pattern)?.length ?? 0;
 
 describe("tool outputs and inputs", () => {
+  it("policy.clearToolResults empties results only with a target; without one their messages leave", async () => {
+    expect((await compacted({}, work(30))).report.clearedCount).toBeGreaterThan(2);
+    const { report } = await compacted({ targetContextTokens: undefined }, work(50));
+    expect([report.compacted, report.clearedCount]).toEqual([true, 0]);
+  });
+
   it("policy.excludeTools keeps results of these tools whole as long as their messages stay", async () => {
     const all = await compacted({}, work(30));
     expect(count(all.messages, /tool output cleared/g)).toBeGreaterThan(2);
