@@ -52,9 +52,9 @@ export function shiftFor(table: Int32Array, wordsPerSlot: number): number {
   return 32 - Math.log2(table.length / wordsPerSlot);
 }
 
-/** At least half of the slots stay empty, which keeps probes short. */
+/** A fifth of the slots or more stay empty: probes are short, and the table is read from disk as it is. */
 function tableFor(entries: number, wordsPerSlot: number): Int32Array {
-  return new Int32Array(2 ** Math.ceil(Math.log2(Math.max(entries, 1) * 2)) * wordsPerSlot);
+  return new Int32Array(2 ** Math.ceil(Math.log2(entries * 1.25)) * wordsPerSlot);
 }
 
 function checkedDigits(packed: PackedVocabulary): Uint8Array {
@@ -128,10 +128,7 @@ export function hashPair(left: number, right: number): number {
 
 const FILTER_BITS = 20;
 
-/**
- * A bit per hash prefix of the entries of `merges`, given with or without empty slots: fits the CPU cache and avoids
- * most failing lookups in a large table.
- */
+/** A bit per hash prefix of the entries of `merges`: fits the CPU cache and avoids most failing lookups in a large table. */
 function filterOf(merges: Int32Array): Int32Array {
   const filter = new Int32Array(1 << (FILTER_BITS - 5));
   for (let at = 0; at < merges.length; at += 2) {
@@ -176,7 +173,6 @@ function mergeTable(left: Int32Array, right: Int32Array): Int32Array {
   return merges;
 }
 
-/** `bytePairs` of entries of `merges`, given with or without empty slots. */
 function bytePairsOf(merges: Int32Array): Int32Array {
   const pairs = new Int32Array(SINGLE_BYTES * SINGLE_BYTES).fill(NO_TOKEN);
   for (let at = 0; at < merges.length; at += 2) {
@@ -254,69 +250,29 @@ export function unpackVocabulary(packed: PackedVocabulary): Vocabulary {
   return { short, medium, merges, mergeFilter: filterOf(merges), bytePairs: bytePairsOf(merges) };
 }
 
-/** Each table's words per slot, and the word of a slot that shows whether it is empty. */
-const TABLES = [
-  { name: "short", words: 2, empty: -1 },
-  { name: "medium", words: 4, empty: -1 },
-  { name: "merges", words: 2, empty: 0 },
-] as const;
-
-/** True if a slot is empty, by its first two words. */
-function isEmptySlot(first: number, second: number, empty: number): boolean {
-  return empty === 0 ? second === 0 : (first & second) === -1;
-}
-
-/**
- * The tables without empty slots, for storage on disk. Per table: number of slots, number of occupied ones,
- * one bit per slot, then the words of the occupied ones in order.
- */
-export function storedTables(vocabulary: Vocabulary): Int32Array {
+/** The tables for storage on disk: each its length, then its words. */
+export function storedTables({ short, medium, merges, mergeFilter, bytePairs }: Vocabulary): Int32Array {
   const stored: number[] = [];
-  for (const { name, words, empty } of TABLES) {
-    const table = vocabulary[name];
-    const bits = new Int32Array(table.length / words / 32);
-    const full: number[] = [];
-    for (let at = 0, slot = 0; at < table.length; at += words, slot += 1) {
-      if (isEmptySlot(table[at] as number, table[at + 1] as number, empty)) continue;
-      bits[slot >> 5] = (bits[slot >> 5] as number) | (1 << (slot & 31));
-      for (let word = at; word < at + words; word += 1) full.push(table[word] as number);
-    }
-    for (const part of [[table.length / words, full.length / words], bits, full])
-      for (const word of part) stored.push(word);
-  }
+  for (const table of [short, medium, merges, mergeFilter, bytePairs])
+    for (const word of [table.length, ...table]) stored.push(word);
   return Int32Array.from(stored);
 }
 
-/** Reads tables written by `storedTables`: one pass in order, without hashing. */
+/** Views of what `storedTables` wrote: nothing is copied. */
 export function readTables(stored: Int32Array): Vocabulary {
   let at = 0;
-  let full = stored;
-  const [short, medium, merges] = TABLES.map(({ words, empty }) => {
-    const slots = stored[at] as number;
-    const from = at + 2 + (slots >> 5);
-    const to = from + (stored[at + 1] as number) * words;
-    const table = new Int32Array(slots * words);
-    if (empty !== 0) table.fill(empty);
-    full = stored.subarray(from, to);
-    spreadSlots(table, words, stored.subarray(at + 2, from), full);
-    at = to;
-    return table;
-  }) as [Int32Array, Int32Array, Int32Array];
+  const next = (): Int32Array => {
+    const from = at + 1;
+    at = from + (stored[at] as number);
+    return stored.subarray(from, at);
+  };
+  const vocabulary = {
+    short: next(),
+    medium: next(),
+    merges: next(),
+    mergeFilter: next(),
+    bytePairs: next(),
+  };
   if (at !== stored.length) throw new Error(CORRUPT);
-  // The occupied slots of the last table, which are fewer than all.
-  return { short, medium, merges, mergeFilter: filterOf(full), bytePairs: bytePairsOf(full) };
-}
-
-function spreadSlots(table: Int32Array, words: number, bits: Int32Array, full: Int32Array): void {
-  let from = 0;
-  for (let group = 0; group < bits.length; group += 1) {
-    let left = bits[group] as number;
-    while (left !== 0) {
-      const bit = 31 - Math.clz32(left & -left);
-      left &= left - 1;
-      const to = ((group << 5) | bit) * words;
-      for (let word = 0; word < words; word += 1) table[to + word] = full[from + word] as number;
-      from += words;
-    }
-  }
+  return vocabulary;
 }

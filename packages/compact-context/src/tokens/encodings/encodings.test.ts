@@ -94,12 +94,19 @@ describe.each([
   { name: "cl100k_base", load: cl100kVocabulary },
 ])("the stored tables of $name", ({ load }) => {
   const unpacked = load();
-  const bytesOf = (table: Int32Array): Uint8Array => new Uint8Array(table.buffer);
+  const bytesOf = ({ buffer, byteOffset, byteLength }: Int32Array): Uint8Array =>
+    new Uint8Array(buffer, byteOffset, byteLength);
 
   it("are read as they were unpacked", () => {
     const read = readTables(storedTables(unpacked));
     for (const [name, table] of Object.entries(unpacked))
       expect(Buffer.compare(bytesOf(read[name as keyof Vocabulary]), bytesOf(table)), name).toBe(0);
+  });
+
+  it("are views of what was stored, not copies", () => {
+    const stored = storedTables(unpacked);
+    for (const [name, table] of Object.entries(readTables(stored)))
+      expect(table.buffer, name).toBe(stored.buffer);
   });
 
   it("are refused where the file was cut off", () => {
