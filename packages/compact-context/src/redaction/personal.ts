@@ -10,6 +10,9 @@ interface PersonalFact {
 
 const digitsOf = (text: string): string => text.replace(/\D/g, "");
 
+/** What may be a bank account number. */
+export const IBAN = /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{1,4}){3,8}\b/g;
+
 /** Personal data; every repetition is bounded. */
 const PERSONAL: readonly PersonalFact[] = [
   {
@@ -24,8 +27,8 @@ const PERSONAL: readonly PersonalFact[] = [
   },
   {
     kind: "iban",
-    pattern: /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{1,4}){3,8}\b/g,
-    isReal: (text) => isIban(text.replace(/ /g, "")),
+    pattern: IBAN,
+    isReal: isIban,
   },
   {
     kind: "phone",
@@ -73,7 +76,8 @@ export function isCardNumber(digits: string): boolean {
 }
 
 /** ISO 13616: the number with its first four characters moved to the end is 1 modulo 97. */
-function isIban(account: string): boolean {
+export function isIban(text: string): boolean {
+  const account = text.replace(/ /g, "");
   if (account.length < 15 || account.length > 34) return false;
   let rest = 0;
   for (const character of account.slice(4) + account.slice(0, 4)) {

@@ -10,7 +10,7 @@ import {
   WEAK_CHANGE,
 } from "./language.ts";
 import { PASSIVE } from "./passives.ts";
-import { list, NONE, topicTerms } from "./terms.ts";
+import { isValue, list, NONE, sameTerms, topicTerms } from "./terms.ts";
 
 type VerbClass = "be" | "name" | "use" | "live" | "prefer" | "do" | "owner";
 
@@ -314,4 +314,30 @@ const GONE: readonly RegExp[] = [
 
 function phrasesOf(text: string, patterns: readonly RegExp[]): string[] {
   return patterns.flatMap((pattern) => [...text.matchAll(pattern)].map(([, ...said]) => said.join(" ")));
+}
+
+const THING = "[\\p{L}\\d-]+(?: de \\p{L}+)?";
+const NOW = "(?:now|jetzt|nun|maintenant|désormais|ahora|agora)";
+const THE =
+  "(?:[Tt]he|[Oo]ur|[Dd](?:ie|er|as)|[Uu]nsere?|[Ll][ae]s?|[Nn]otre|[Ee]l|[Nn]uestr[oa]|[OoAa]|[Nn]oss[oa])";
+const NAMED = "(?:(?:at|on|um|am) )?[\\p{Lu}\\d][^\\s,'’]*";
+/** Two things with one verb: `the db is now Postgres and the cache Valkey`. */
+const PARALLELS: readonly RegExp[] = [
+  `^${THE} (?<first>${THING}(?: ${THING})??) (?:${NOW} )?(?<verb>is|ist|est|es|é)(?: ${NOW})? (?<=${NOW}.*)${NAMED},? (?:and|und|et|y|e) ${THE} (?<thing>${THING}(?: ${THING})?) (?<value>${NAMED})[.!]*$`,
+  "^(?<first>(?!的)\\p{Script=Han}{1,4})现在(?<verb>是)[A-Za-z\\d.]+[，,](?<thing>\\p{Script=Han}{1,4})是(?<value>[A-Za-z\\d.]+)[。]?$",
+].map((form) => new RegExp(form, "u"));
+
+/** The second of two things is the older statement's, and its value is of the same kind. */
+export function isParallelOf({ text }: Read, then: Read): boolean {
+  const found = PARALLELS.map((form) => form.exec(text)?.groups).find((groups) => groups);
+  const { first = "", verb = "", thing = "", value = "" } = found ?? {};
+  const headOf = (name: string): string => name.replace(/^.* /u, "");
+  // Of `the staging db`, the cache may be the one in staging.
+  const isPlain = !first.replace(/ de .*/u, "").includes(" ");
+  if (found === undefined || !(isPlain || headOf(first) === headOf(thing))) return false;
+  const [now, old] = [read(`${thing} ${verb} ${value}`).key, then.key];
+  if (now?.verb !== "be" || old?.verb !== "be" || now.link !== old.link || then.negated) return false;
+  const areValues = ({ value: terms }: Key): boolean => [...terms].some(isValue);
+  const isOfOneKind = old.value.size === 1 && areValues(now) === areValues(old);
+  return isOfOneKind && sameTerms(now.subject, old.subject) && !sameTerms(now.value, old.value);
 }

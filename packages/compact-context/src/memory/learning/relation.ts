@@ -1,5 +1,5 @@
-import { LEAD, NO_MORE, OTHERS, TELLS_CHANGE } from "./language.ts";
-import { clausesIn, clausesOf, type Key, type Read, read, subjectIn } from "./meaning.ts";
+import { LEAD, NO_MORE, ONCE, OTHERS, TELLS_CHANGE } from "./language.ts";
+import { clausesIn, clausesOf, isParallelOf, type Key, type Read, read, subjectIn } from "./meaning.ts";
 import { tellsSwapOf } from "./passives.ts";
 import {
   bare,
@@ -14,6 +14,7 @@ import {
   PLAIN,
   permitsInJapanese,
   same,
+  sameTerms,
   shareIn,
   shareKind,
   topicTerms,
@@ -32,7 +33,8 @@ export type Relation =
 /** Relation of a newer statement of a person to an older one, by words alone. Pure; `apart` if in doubt. */
 export function relationOf(newer: string, older: string): Relation {
   const [now, then] = [read(newer), read(older)];
-  if (newer === older || isOfOthers(now, then) || staysAfterMove(now, then)) return "apart";
+  if (newer === older || [isOfOthers, staysAfterMove, permitsOnce].some((isApart) => isApart(now, then)))
+    return "apart";
   if (tellsSwapOf(newer, older)) return "likely";
   if ([isParallelOf, namesOld, reverses, denies, hasMovedFrom].some((replaces) => replaces(now, then)))
     return "replaces";
@@ -42,6 +44,10 @@ export function relationOf(newer: string, older: string): Relation {
     return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
   return now.tellsChange || tellsOldValue(now, then) ? "replaces" : "conflicts";
 }
+
+/** A permission for one case lifts no rule. */
+const permitsOnce = ({ text, permits }: Read, then: Read): boolean =>
+  permits && ONCE.test(text) && !ONCE.test(then.text);
 
 /** The speaker moved away from a place. */
 const MOVED =
@@ -66,32 +72,6 @@ const PERSON =
 function staysAfterMove(now: Read, then: Read): boolean {
   const isMove = PERSON.test(now.text.replace(LEAD, "")) && HOME.test(now.text) && !PAST.test(now.text);
   return isMove && PAST.test(then.text) && !HOME.test(then.text);
-}
-
-const THING = "[\\p{L}\\d-]+(?: de \\p{L}+)?";
-const NOW = "(?:now|jetzt|nun|maintenant|désormais|ahora|agora)";
-const THE =
-  "(?:[Tt]he|[Oo]ur|[Dd](?:ie|er|as)|[Uu]nsere?|[Ll][ae]s?|[Nn]otre|[Ee]l|[Nn]uestr[oa]|[OoAa]|[Nn]oss[oa])";
-const NAMED = "(?:(?:at|on|um|am) )?[\\p{Lu}\\d][^\\s,'’]*";
-/** Two things with one verb: `the db is now Postgres and the cache Valkey`. */
-const PARALLELS: readonly RegExp[] = [
-  `^${THE} (?<first>${THING}(?: ${THING})??) (?:${NOW} )?(?<verb>is|ist|est|es|é)(?: ${NOW})? (?<=${NOW}.*)${NAMED},? (?:and|und|et|y|e) ${THE} (?<thing>${THING}(?: ${THING})?) (?<value>${NAMED})[.!]*$`,
-  "^(?<first>(?!的)\\p{Script=Han}{1,4})现在(?<verb>是)[A-Za-z\\d.]+[，,](?<thing>\\p{Script=Han}{1,4})是(?<value>[A-Za-z\\d.]+)[。]?$",
-].map((form) => new RegExp(form, "u"));
-
-/** The second of two things is the older statement's, and its value is of the same kind. */
-function isParallelOf({ text }: Read, then: Read): boolean {
-  const found = PARALLELS.map((form) => form.exec(text)?.groups).find((groups) => groups);
-  const { first = "", verb = "", thing = "", value = "" } = found ?? {};
-  const headOf = (name: string): string => name.replace(/^.* /u, "");
-  // Of `the staging db`, the cache may be the one in staging.
-  const isPlain = !first.replace(/ de .*/u, "").includes(" ");
-  if (found === undefined || !(isPlain || headOf(first) === headOf(thing))) return false;
-  const [now, old] = [read(`${thing} ${verb} ${value}`).key, then.key];
-  if (now?.verb !== "be" || old?.verb !== "be" || now.link !== old.link || then.negated) return false;
-  const areValues = ({ value: terms }: Key): boolean => [...terms].some(isValue);
-  const isOfOneKind = old.value.size === 1 && areValues(now) === areValues(old);
-  return isOfOneKind && sameTerms(now.subject, old.subject) && !sameTerms(now.value, old.value);
 }
 
 /** One is about somebody else's things, and the other one does not mention them. */
@@ -202,6 +182,8 @@ function saysNothingElse(now: Read, then: Read): boolean {
 function tellsChangeOf(now: Read, then: Read, told: { another: boolean; namesOld: boolean }): boolean {
   if (!now.tellsChange && (now.isUnchanged || !told.another || !UNDOES.test(now.text))) return false;
   if (isNarrower(now, then) || (!told.namesOld && contrasts(now, then))) return false;
+  // Two bans both hold.
+  if (now.forbids && then.forbids && now.gone.length === 0 && !told.namesOld) return false;
   if (told.another || now.gone.length > 0) return true;
   // A figure whose kind the older one lacks belongs to something else.
   if ([...now.content].some((term) => /^\d/.test(term) && !holds(then.content, term))) return false;
@@ -294,7 +276,7 @@ function numberOf({ key }: Read): ReadonlySet<string> {
 /** A permission that names a rule's topic: a file, a branch, a tool, or a phrase of two or more words. */
 function lifts(now: Read, then: Read): boolean {
   if (!(then.forbids || then.lasting || DEMANDS.test(then.text))) return false;
-  if (!now.permits && !LIFTED.test(now.text)) return false;
+  if ((!now.permits && !LIFTED.test(now.text)) || isNarrower(now, then)) return false;
   const names = [...then.content].filter((term) => /[\p{L}\d][./_-]\p{L}|\d/u.test(term));
   if (names.length > 0 && names.every((term) => now.content.has(term)))
     return (
@@ -372,11 +354,6 @@ function differ(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
   return one.size > 0 && other.size > 0 && !sameTerms(one, other);
 }
 
-function sameTerms(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
-  if (one.size === 0 || other.size === 0) return one.size === other.size;
-  return shareIn(one, other) === 1 && shareIn(other, one) === 1;
-}
-
 /** It names what it replaces, and that is this statement. */
 function namesOld(newer: Read, then: Read): boolean {
   const { key, content, isChange, gone } = newer;
@@ -393,8 +370,24 @@ function namesOld(newer: Read, then: Read): boolean {
     if (then.gone.some((terms) => sameTerms(terms, old))) return false;
     // The rest of the older statement is mentioned too, or there is no rest.
     const others = without(then.content, old);
-    return others.size === 0 || shareIn(others, without(content, old)) > 0 || isChange;
+    return (
+      others.size === 0 || shareIn(others, without(content, old)) > 0 || (isChange && !areOfTwo(newer, then))
+    );
   });
+}
+
+/** Each has a subject that the other does not mention. */
+function areOfTwo(now: Read, then: Read): boolean {
+  const [own, other] = [now, then].map(({ key }) => bare(key?.subject ?? NONE));
+  const isUntold = (subject = NONE, { content }: Read): boolean =>
+    subject.size > 0 && shareIn(subject, content) === 0;
+  return isUntold(own, then) && isUntold(other, now);
+}
+
+/** One tells of a person or a thing that is not the other's. */
+export function tellsOfAnother(newer: string, older: string): boolean {
+  const [now, then] = [read(newer), read(older)];
+  return isOfOthers(now, then) || areOfTwo(now, then);
 }
 
 /** The older statement is only about what is gone for good, apart from words for having it. */

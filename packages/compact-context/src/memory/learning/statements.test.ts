@@ -147,6 +147,63 @@ describe("what is told in passing", () => {
 it.each([
   ["略語を使わないで。", "今回だけ略語を使ってもいいです。"],
   ["注釈を消さないで。", "古い注釈を消してもいいです。"],
+  ["assetsフォルダは絶対に変更しないでください。", "今回だけassetsフォルダを変更してもいいです。"],
+  [
+    "Ask me every time before you send a mail.",
+    "For this test you don't have to ask me before you send a mail.",
+  ],
+  ["Fass die Datei seed.sql nie an.", "Ausnahmsweise darfst du seed.sql heute anfassen."],
+  [
+    "Avisa siempre antes de borrar carpetas.",
+    "En esta tarea no hace falta que avises antes de borrar carpetas.",
+  ],
 ])("a bounded permission lifts no rule: %s", (rule, permission) => {
   expect(relationOf(permission, rule)).toBe("apart");
+});
+
+it.each([
+  ["Never drop columns from the invoices table.", "You may drop columns from the drafts table."],
+  [
+    "今後はstableブランチに直接マージしないでください。",
+    "今後はnightlyブランチに直接マージしないでください。",
+  ],
+  ["My cousin Ada lives in Lund.", "Nils doesn't live in Lund any more, he lives in Ystad now."],
+])("what is said of another thing replaces nothing: %s", (older, newer) => {
+  expect(relationOf(newer, older)).toBe("apart");
+});
+
+it("what somebody no longer does is replaced under their name alone", () => {
+  const newer = "Ada doesn't live in Lund any more, she lives in Ystad now.";
+  expect(relationOf(newer, "My cousin Ada lives in Lund.")).toBe("replaces");
+});
+
+it.each([
+  "[Henrik] Ich wohne in Lund. Ab jetzt bitte immer duzen.",
+  "[Ada] We ship on Mondays now. Never ship on Fridays.",
+  "[09:14] Ada: we ship on Mondays now. Never ship on Fridays.",
+  "[小川] 私は松山に住んでいます。今後は必ず敬語で答えてください。",
+])("MEM-15 what a name in brackets says is not the user's: %s", (text) => {
+  expect(learned(text)).toEqual([]);
+});
+
+it.each([
+  'She wrote me "Our shop moved to Lund. Always use the side door. Never knock." What now?',
+  "Meine Vermieterin schrieb „Ab sofort immer bar zahlen. Die Heizung bleibt nie an.“ und jetzt?",
+  "次のメールを要約してください：「今後、朝礼は8時からです。必ず名札を付けてください。」",
+  "请看看这封信：“我们公司搬到了厦门。以后发票都要寄给财务。”",
+])("MEM-15 no sentence of a quote is the user's: %s", (text) => {
+  expect(learned(text)).toEqual([]);
+});
+
+it.each([
+  ["Mi dentista es la doctora Vega.", "Olvida quién es mi dentista."],
+  ["Meine Anwältin ist Frau Sander.", "Vergiss, wer meine Anwältin ist."],
+  ["Мой юрист Павел Орлов.", "Забудь, кто мой юрист."],
+])("MEM-14 %s is meant by: %s", (text, forget) => {
+  expect(forgetWishes([said(forget)]).some(({ topic }) => isMeant(topic, text))).toBe(true);
+});
+
+it("MEM-15 bank account numbers are removed, and what only looks like one stays", () => {
+  expect(withoutToldSecrets("My IBAN is GB82 WEST 1234 5698 7654 32.")).not.toMatch(/1234|WEST/);
+  expect(withoutToldSecrets("The part is GB82 WEST 1234 5698 7654 33.")).toContain("7654 33");
 });

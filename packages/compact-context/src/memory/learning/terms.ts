@@ -90,7 +90,7 @@ const FUNCTION = list(`
   a an the this that these those it its i me my mine we us our ours you your he she they them their to of in on at by for
   from with as and or but so not no is are was were be been being am has have had do does did will would can could
   should please also just very too now longer any more anymore instead rather actually sorry correction from going
-  forward always never ever every changed change moved switched dropped mind don didn doesn isn aren wasn won't don't
+  forward always never ever every changed change moved switched dropped mind don didn doesn isn aren wasn won't don't doesn't isn't aren't
   all за unter über als zur zum ко всё from unter per behind larger smaller more less most least maximum minimum max min bei beim adelante finalement verdade нас нам 定 定在 うち can't must
   fine ok okay allowed need free remember note over than then here there let lets decided
   der die das den dem des ein eine einen einem einer und oder aber ist sind war bin nicht kein keine keinen mehr jetzt ab
@@ -141,6 +141,12 @@ const ENDING_PAIR =
 
 export function same(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
   return one.size === other.size && one.size > 0 && [...one].every((term) => other.has(term));
+}
+
+/** The same words, in any form. */
+export function sameTerms(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  if (one.size === 0 || other.size === 0) return one.size === other.size;
+  return shareIn(one, other) === 1 && shareIn(other, one) === 1;
 }
 
 // Values that two statements of the same thing may differ in: numbers, days, names, tools, and words around
