@@ -117,6 +117,17 @@ describe.skipIf(!canDrive)("the page", () => {
     expect((await rows(tab))[0]).toContain("summary");
   });
 
+  it("follows an address that is changed by hand", async () => {
+    const { tab, problems } = await open([medium], { hash: "#tab=window" });
+    await ready(tab);
+    await tab.evaluate("{ location.hash = '#session=medium&tab=archive'; }");
+    await until(
+      tab,
+      "document.querySelector('[role=tab][aria-selected=true]')?.textContent.startsWith('Archive') === true",
+    );
+    expect(problems).toEqual([]);
+  });
+
   it("opens a compaction from its cliff: outcomes with costs, and each line of the summary leads to its sources", async () => {
     const { tab } = await open([medium], { hash: "#tab=window" });
     await ready(tab);

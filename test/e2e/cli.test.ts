@@ -217,6 +217,17 @@ describe.skipIf(!built)("the command at work", () => {
     expect([code, err]).toEqual([1, expect.stringMatching(/^error {3}StorageFailed: .*ENOSPC\ntry /)]);
   });
 
+  it.skipIf(process.platform === "win32")(
+    "fails where only the start of its output could be written",
+    async () => {
+      const help = `"${process.execPath}" "${program}" help`;
+      // The file may take one block and no more: the first write succeeds, in part.
+      const { code } = await shell(`ulimit -f 1; trap "" XFSZ; ${help} > help.txt`);
+      expect(statSync(join(folder, "help.txt")).size).toBeLessThan((await shell(help)).out.length);
+      expect(code).not.toBe(0);
+    },
+  );
+
   it("needs no working folder for its help, and says where one is missing", async () => {
     const gone = `mkdir gone && cd gone && rmdir ../gone && "${process.execPath}" "${program}"`;
     expect((await shell(`${gone} --version`)).code).toBe(0);

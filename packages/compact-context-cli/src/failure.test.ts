@@ -4,14 +4,14 @@ import { describe, expect, it } from "vitest";
 import { reportFailure } from "./main.ts";
 import type { CliPorts } from "./ports.ts";
 
-function report(error: unknown): { code: number; text: string } {
+function report(error: unknown, columns?: number): { code: number; text: string } {
   let text = "";
   const stderr = {
     write: (more: string) => {
       text += more;
     },
     isTerminal: false,
-    columns: undefined,
+    columns,
   };
   const code = reportFailure(error, { stderr, env: {} } as unknown as CliPorts);
   return { code, text };
@@ -38,6 +38,14 @@ describe("failures", () => {
     ["Look at the list of changes for its id.", "compact memory log lists the changes"],
   ])("advise in the words of the command: %s", (hint, words) => {
     expect(report(new CompactError("NotFound", "no", { hint })).text).toContain(words);
+  });
+
+  it("break no word on a terminal, and stay one line in a file", () => {
+    const error = new CompactError("NotFound", "no file", { hint: "Look at the list of the sessions." });
+    expect(report(error, 32).text).toBe(
+      "error   NotFound: no file\ntry     Look at the list of the\n        sessions.\n",
+    );
+    expect(report(error).text).toContain("try     Look at the list of the sessions.\n");
   });
 
   it("of use exit with 2", () => {

@@ -76,6 +76,12 @@ async function run(
 }
 
 describe("main", () => {
+  it("diff refuses standard input for both files before it reads it", async () => {
+    const { code, err } = await run(["diff", "-", "-"]);
+    expect(code).toBe(2);
+    expect(err).toContain("standard input can be only one of the two");
+  });
+
   it("ends when both outputs are written, also after an error", async () => {
     const written: string[] = [];
     const screen = (name: string): CliPorts["stdout"] => ({

@@ -1,10 +1,9 @@
 import { CompactError, closest, errorMessage, hasCode } from "compact-context/internal/errors";
 import { COMMANDS } from "./commands/index.ts";
 import { hintOf, inCommandWords } from "./hints.ts";
-import { type CliPorts, createTerminal, processPorts } from "./ports.ts";
+import { type CliPorts, createTerminal, printBeside, processPorts } from "./ports.ts";
 import { readCommandLine } from "./program.ts";
 import { createPaint } from "./render/table.ts";
-import { safeLines } from "./render/text.ts";
 
 // Runs one command line: parses it, loads the command, reports errors, returns the exit code.
 
@@ -56,10 +55,7 @@ function unknownCommand(error: unknown, word: string): unknown {
 /** Prints an error on stderr with its place and hint; returns the exit code: 2 for wrong usage, else 1. */
 export function reportFailure(error: unknown, ports: CliPorts): number {
   const paint = createPaint(ports.stderr.isTerminal, ports.env);
-  const print = (label: string, text: string): void => {
-    const [first = "", ...rest] = safeLines(text);
-    ports.stderr.write(`${label}${first}\n${rest.map((line) => `        ${line}\n`).join("")}`);
-  };
+  const print = (label: string, text: string): void => printBeside(label, text, "error   ".length, ports);
   if (!CompactError.isInstance(error)) {
     const [problem, hint] = unexpected(error);
     print(paint("bad", "error   "), problem);

@@ -1,8 +1,9 @@
+import { fstatSync, writeFileSync } from "node:fs";
 import { userInfo } from "node:os";
 import { CompactError } from "compact-context/internal/errors";
 import { inCommandWords } from "./hints.ts";
 import { createPaint, type Paint } from "./render/table.ts";
-import { oneLine, safeJson, snakeKeys, truncate } from "./render/text.ts";
+import { oneLine, safeJson, safeLines, snakeKeys, truncate, wrap } from "./render/text.ts";
 
 // What a command uses of its process, so that tests can replace it: streams, folders, environment, clock.
 
@@ -102,9 +103,20 @@ function createScreen(stream: NodeJS.WriteStream): Screen {
   stream.on("error", (error) => {
     failure ??= error;
   });
+  // The stream of a file takes a part of a text for the whole: the rest is lost on a disk that fills up.
+  const isFile = fstatSync(stream.fd).isFile();
   return {
     write: (text) => {
-      if (failure === undefined) stream.write(text);
+      if (failure !== undefined) return;
+      if (!isFile) {
+        stream.write(text);
+        return;
+      }
+      try {
+        writeFileSync(stream.fd, text);
+      } catch (error) {
+        failure = error as NodeJS.ErrnoException;
+      }
     },
     get isClosed() {
       return failure !== undefined;
@@ -154,7 +166,7 @@ async function ask(question: string): Promise<string> {
 
 /** Formatted output. */
 export interface Terminal {
-  /** Layout width in cells, 60 to 120. */
+  /** Layout width in cells, 40 to 120. */
   readonly width: number;
   readonly paint: Paint;
   print(lines: readonly string[]): void;
@@ -164,7 +176,7 @@ export interface Terminal {
   warn(text: string): void;
 }
 
-const MIN_WIDTH = 60;
+const MIN_WIDTH = 40;
 const MAX_WIDTH = 120;
 
 /** A terminal over stdout and stderr; 80 cells wide if stdout has no width. */
@@ -177,8 +189,20 @@ export function createTerminal(ports: CliPorts): Terminal {
     paint: createPaint(ports.stdout.isTerminal, ports.env),
     print: (lines) => ports.stdout.write(`${lines.join("\n")}\n`),
     printJson: (value, asIs) => ports.stdout.write(`${safeJson(snakeKeys(value, asIs))}\n`),
-    warn: (text) => ports.stderr.write(`${warnPaint("warn", "note")}   ${oneLine(inCommandWords(text))}\n`),
+    warn: (text) => printBeside(`${warnPaint("warn", "note")}   `, oneLine(inCommandWords(text)), 7, ports),
   };
+}
+
+/** Prints a text on stderr beside a label of `cells` cells; on a terminal, it is wrapped to its width. */
+export function printBeside(
+  label: string,
+  text: string,
+  cells: number,
+  { stderr }: Pick<CliPorts, "stderr">,
+): void {
+  const room = (stderr.columns ?? Number.POSITIVE_INFINITY) - cells;
+  const lines = safeLines(text).flatMap((line) => wrap(line, room));
+  stderr.write(`${label}${lines.join(`\n${" ".repeat(cells)}`)}\n`);
 }
 
 /** A progress line on stderr; only on a terminal, and only for work of more than a second. */

@@ -145,6 +145,9 @@ function flagsOf(parser: Parser): Flags {
 
 // ---- help
 
+/** The width from which a name and its help stand on one line. */
+const SIDE_BY_SIDE = 60;
+
 /** Commander's help, laid out for the terminal. It includes the flags of the default subcommand. */
 function helpOf(command: Command, { width, paint }: Layout): Partial<Help> {
   const plain = new Help();
@@ -157,6 +160,9 @@ function helpOf(command: Command, { width, paint }: Layout): Partial<Help> {
       ...plain.visibleOptions(parser),
     ],
     subcommandTerm: (parser) => parser.name(),
+    ...(width < SIDE_BY_SIDE && {
+      formatItem: (term, _, text) => [`  ${term}`, ...paragraph(text, width, 6)].join("\n"),
+    }),
     styleTitle: (text) => paint("strong", text),
     styleCommandText: (text) => paint("strong", text),
   };

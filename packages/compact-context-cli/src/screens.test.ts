@@ -33,7 +33,7 @@ async function screen(argv: readonly string[], columns: number): Promise<string[
 }
 
 /** A path or an id is one word, and a command is for copying: neither is wrapped. */
-const isWhole = (line: string): boolean => /^\s*(\S+$|compact )/.test(line);
+const isWhole = (line: string): boolean => /^\s*(\S+$|(Usage: |Next: +)?compact )/.test(line);
 
 /** A long session whose last call was never answered, and one message that a provider refuses. */
 function session(): string {
@@ -113,10 +113,25 @@ const SCREENS: readonly (readonly string[])[] = [
   ["recall", "grammar of the reports", "--debug", ...CHANNEL],
 ];
 
-describe("a screen of 60 columns", () => {
-  it.each(SCREENS.map((argv) => [argv.join(" "), argv] as const))("holds compact %s", async (_, argv) => {
-    const lines = await screen(argv, 60);
-    const over = lines.filter((line) => displayWidth(line) > 60 && !isWhole(line));
+/** Screens without a table: those of a narrower terminal. */
+const SENTENCES: readonly (readonly string[])[] = [
+  ["help"],
+  ["help", "session"],
+  ["inspect", "session.json"],
+  ["plan", "session.json"],
+  ["session.json"],
+  ["sessions"],
+  ["config", "show"],
+  ["memory", "check", ...CHANNEL],
+];
+
+describe.each([
+  [60, SCREENS],
+  [40, SENTENCES],
+] as const)("a screen of %i columns", (columns, screens) => {
+  it.each(screens.map((argv) => [argv.join(" "), argv] as const))("holds compact %s", async (_, argv) => {
+    const lines = await screen(argv, columns);
+    const over = lines.filter((line) => displayWidth(line) > columns && !isWhole(line));
     expect(over).toEqual([]);
     expect(lines.length).toBeGreaterThan(3);
   });

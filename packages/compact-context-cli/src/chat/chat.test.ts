@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import type { AgentModel } from "compact-context/internal/agent/agent-message";
 import { createScriptedModel, type ScriptedAnswer } from "compact-context/internal/agent/scripted";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Flags, Invocation } from "../flags.ts";
 import { createTerminal, processPorts } from "../ports.ts";
 import { ChatInput } from "./input.ts";
@@ -116,6 +116,24 @@ describe("a chat", () => {
     await chat.shows(/SESSION\.md +[1-9]\d* characters[\s\S]+fill 200/);
     chat.type("/memory what was filled?\n");
     await chat.shows(/fill 200/);
+    chat.type("/memory which albatross?\n");
+    await chat.shows("Nothing in the memory answers this");
+    chat.type("/quit\n");
+    await chat.ended;
+  });
+
+  it("tells a warning of its context in its own lines, in words of the settings", async () => {
+    const onConsole = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    const long = createScriptedModel(() => ({ text: "gate ".repeat(1_900) }), { window: 16_000 });
+    const chat = await start(long);
+    for (let turn = 1; turn <= 12; turn++) {
+      chat.type(`turn ${turn}\n`);
+      await chat.shows(/context [\d,]+ of 16k/);
+      if (/every\s+few\s+calls/.test(chat.shown())) break;
+    }
+    await chat.shows(/note +session[\s\S]+every\s+few\s+calls[\s\S]+policy\.keep_recent_turns/);
+    expect(onConsole).not.toHaveBeenCalled();
+    onConsole.mockRestore();
     chat.type("/quit\n");
     await chat.ended;
   });

@@ -59,7 +59,7 @@ const COMMANDS: Readonly<Record<string, ChatCommand>> = {
     usage: "[question]",
     summary: "shows the memory, or what it has on a question",
     run: async (rest, { agent, screen, folder }) =>
-      screen.print(memoryLines(await agent.memory(rest), folder, screen.terminal())),
+      screen.print(memoryLines(await agent.memory(rest), rest, folder, screen.terminal())),
   },
   model: {
     usage: "[provider/model]",

@@ -148,7 +148,12 @@ function filledSections(page: string): string {
 }
 
 /** The output of `/memory`: the files and the session notes, or the results for a question. */
-export function memoryLines(view: MemoryView, folder: string, terminal: Terminal): string[] {
+export function memoryLines(
+  view: MemoryView,
+  question: string,
+  folder: string,
+  terminal: Terminal,
+): string[] {
   const { paint, width } = terminal;
   if (!view.enabled) return ["  This chat keeps no memory."];
   const laid = (text: string): string[] =>
@@ -162,6 +167,7 @@ export function memoryLines(view: MemoryView, folder: string, terminal: Terminal
       ...laid(content),
     ]);
   }
+  if (question !== "") return ["  Nothing in the memory answers this; /memory alone shows all of it."];
   const files = view.files.map(
     ({ path, characters }) =>
       `  ${padEnd(oneLine(relative(folder, path) || path), 40)} ${paint("faint", `${formatCount(characters)} characters`)}`,

@@ -92,7 +92,7 @@ async function agentOf(
     system: await systemPrompt(ports.cwd, workspaceDir),
     tools: [readTool(workplace), writeTool(workplace), editTool(workplace), runTool(workplace, env)],
     config: settings,
-    managerPorts: { summarizer },
+    managerPorts: { summarizer, onWarning: warn },
     runCommand: (command, { signal }) =>
       runCommand({ command, seconds: HOOK_SECONDS, cwd: workplace.root, env }, signal),
   });

@@ -80,7 +80,10 @@ describe("read", () => {
     await expect(call(readTool(workplace), { path: "x.bin" })).rejects.toThrow(
       "x.bin is not a text file (3 B)",
     );
-    await expect(call(readTool(workplace), { path: "nowhere" })).rejects.toThrow("ENOENT");
+    await expect(call(readTool(workplace), { path: "nowhere" })).rejects.toThrow("nowhere does not exist");
+    await expect(call(editTool(workplace), { path: "nowhere", old: "o", new: "x" })).rejects.toThrow(
+      "nowhere does not exist",
+    );
     await expect(call(readTool(workplace), {})).rejects.toThrow("path must be a string");
     await expect(call(readTool(workplace), { path: "a.ts", offset: 0 })).rejects.toThrow(
       "whole number from 1",

@@ -83,7 +83,7 @@ export function readTool(workplace: Workplace): AgentTool {
       const offset = numberArgument(args, "offset", 1);
       const limit = Math.min(MAX_LINES, numberArgument(args, "limit", MAX_LINES));
       const real = await workplace.toRead(path);
-      const stats = await stat(real);
+      const stats = await stat(real).catch(missing(path));
       if (stats.isDirectory()) return listed(real, path);
       if (!stats.isFile()) throw unreadable(path, "is not a regular file");
       if (stats.size > MAX_BYTES) {
@@ -103,7 +103,7 @@ async function listed(folder: string, path: string): Promise<string> {
 }
 
 async function contentOf(file: string, path: string): Promise<string> {
-  const bytes = await readFile(file);
+  const bytes = await readFile(file).catch(missing(path));
   if (!bytes.subarray(0, 8_000).includes(0)) return bytes.toString("utf8");
   throw unreadable(path, `is not a text file (${formatBytes(bytes.length)})`);
 }
@@ -122,6 +122,13 @@ function numbered(text: string, offset: number, limit: number): string {
 /** The error of a call that cannot be executed, worded for the model. */
 function refused(place: string, why: string, hint: string): CompactError {
   return new CompactError("InvalidArgument", `${place} ${why}`, { place, hint });
+}
+
+/** A missing file in the path that was asked for: the system's error has the absolute one, and its own call. */
+function missing(path: string): (error: NodeJS.ErrnoException) => never {
+  return (error) => {
+    throw error.code === "ENOENT" ? unreadable(path, "does not exist") : error;
+  };
 }
 
 function unreadable(path: string, why: string): CompactError {
@@ -171,7 +178,7 @@ export function editTool(workplace: Workplace): AgentTool {
       const path = textArgument(args, "path");
       const [from, to] = [textArgument(args, "old"), textArgument(args, "new")];
       const real = await workplace.toWrite(path);
-      const text = textOf(await readFile(real), path);
+      const text = textOf(await readFile(real).catch(missing(path)), path);
       const count = from === "" ? 0 : text.split(from).length - 1;
       if (count === 0) throw notEdited(path, "it does not contain the old text");
       const all = recordOf(args).all === true;

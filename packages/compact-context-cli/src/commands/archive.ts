@@ -37,15 +37,19 @@ export async function listArchive(invocation: Invocation): Promise<number> {
   const { terminal, flags, ports } = invocation;
   const archive = await archiveOf(invocation);
   const sessions = await listedSessions(archive, ownerOf(flags));
+  const { width } = terminal;
   printResult(invocation, { location: archive.location, sessions }, () => [
     "",
-    ...wrap(`Archive ${oneLine(archive.location)}`, terminal.width - 2).map(
+    ...wrap(`Archive ${oneLine(archive.location)}`, width - 2).map(
       (line, index) =>
         `  ${index === 0 ? line.replace("Archive", (word) => terminal.paint("strong", word)) : line}`,
     ),
     "",
     ...(sessions.length === 0
-      ? ["  Nothing is archived here yet. compact FILE archives a session before it compacts it."]
+      ? paragraph(
+          "Nothing is archived here yet. compact FILE archives a session before it compacts it.",
+          width,
+        )
       : sessionLines(sessions, terminal, ports.now().getTime())),
     "",
   ]);

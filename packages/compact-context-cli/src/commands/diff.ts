@@ -1,6 +1,8 @@
 import type { Message } from "compact-context";
 import { callNames, contentHash, toolCalls, toolResults } from "compact-context/internal/core/message";
 import { layersOf } from "compact-context/internal/core/report";
+import { CompactError } from "compact-context/internal/errors";
+import { STDIN } from "../files/source.ts";
 import { type Invocation, printResult } from "../flags.ts";
 import { createProgress, type Terminal } from "../ports.ts";
 import { type LayerState, layerComparison, totalBars } from "../render/compaction.ts";
@@ -17,6 +19,11 @@ import type { Transcript } from "../transcripts/transcript.ts";
 export async function diffSessions(invocation: Invocation): Promise<number> {
   const { words, flags, ports, terminal } = invocation;
   const [first = "", second = ""] = words;
+  if (first === STDIN && second === STDIN) {
+    throw new CompactError("InvalidUsage", "standard input can be only one of the two", {
+      hint: "Name a file for the other: compact diff FILE -",
+    });
+  }
   const early = earlySettings(invocation);
   const progress = createProgress(ports);
   const before = await readSource(await openTranscript(first, ports), flags.format, progress);

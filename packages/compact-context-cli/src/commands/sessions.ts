@@ -1,8 +1,17 @@
 import { CompactError } from "compact-context/internal/errors";
 import type { Source } from "../files/source.ts";
 import { type Invocation, printResult } from "../flags.ts";
+import type { Terminal } from "../ports.ts";
 import { type Row, table } from "../render/table.ts";
-import { firstWords, formatAge, formatBytes, formatShort, oneLine, plural } from "../render/text.ts";
+import {
+  firstWords,
+  formatAge,
+  formatBytes,
+  formatShort,
+  oneLine,
+  paragraph,
+  plural,
+} from "../render/text.ts";
 import {
   discoverSessions,
   type FoundSession,
@@ -63,7 +72,7 @@ function listLines(
   listed: readonly Listed[],
   { ports, terminal }: Invocation,
 ): string[] {
-  if (found.length === 0) return nothingFound(ports);
+  if (found.length === 0) return nothingFound(ports, terminal);
   const rows = listed.map((one) => row(one, ports.now().getTime()));
   const lines = table(rows, ["right", "right", "right", "left", "flexible"], terminal);
   const folders = new Map<string, number[]>();
@@ -146,12 +155,11 @@ function databaseNote(ports: Invocation["ports"]): string[] {
   ];
 }
 
-function nothingFound(ports: Invocation["ports"]): string[] {
+function nothingFound(ports: Invocation["ports"], { width }: Terminal): string[] {
   return [
     "",
-    "  No agent sessions were found on this computer.",
-    "  Looked for Claude Code, Codex, pi, Gemini CLI and OpenCode",
-    "  in their usual folders.",
+    ...paragraph("No agent sessions were found on this computer.", width),
+    ...paragraph("Looked for Claude Code, Codex, pi, Gemini CLI and OpenCode in their usual folders.", width),
     "",
     ...databaseNote(ports),
     "  Next:  compact FILE   compacts any transcript",

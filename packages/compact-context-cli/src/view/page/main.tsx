@@ -215,4 +215,6 @@ effect(() => {
 
 const host = document.getElementById("page");
 if (host !== null) render(<App />, host);
+// Changed by the user: a pasted link, or a step back to one.
+addEventListener("hashchange", () => location.reload());
 await start(location.hash);
