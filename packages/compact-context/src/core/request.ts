@@ -21,7 +21,7 @@ export interface PreflightRequest {
   readonly tools?: readonly unknown[];
   /** Pending user input that is not in the list yet. */
   readonly input?: string;
-  /** The provider's usage record of the previous call, in its own shape; calibrates later estimates. */
+  /** The provider's usage record of the previous call, or that whole answer; calibrates later estimates. */
   readonly usage?: unknown;
   /**
    * Whether the provider's prompt cache has evicted this session. Default: cold after
