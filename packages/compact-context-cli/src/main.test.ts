@@ -76,7 +76,10 @@ async function run(
 }
 
 describe("main", () => {
-  it("ends when both outputs are written, also after an error", async () => {
+  it.each([
+    ["after an error", "nothing-here.json", 1],
+    ["after a success", "--version", 0],
+  ])("ends when both outputs are written, each once, %s", async (_when, word, expected) => {
     const written: string[] = [];
     const screen = (name: string): CliPorts["stdout"] => ({
       write: () => undefined,
@@ -84,8 +87,8 @@ describe("main", () => {
       isTerminal: false,
       columns: undefined,
     });
-    const { code } = await run(["nothing-here.json"], { stdout: screen("stdout"), stderr: screen("stderr") });
-    expect(code).toBe(1);
+    const { code } = await run([word], { stdout: screen("stdout"), stderr: screen("stderr") });
+    expect(code).toBe(expected);
     expect(written).toEqual(["stdout", "stderr"]);
   });
 });
