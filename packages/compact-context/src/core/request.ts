@@ -117,6 +117,8 @@ export interface CompactionRequest {
   /** Tokens sent in addition to the messages. */
   readonly fixedTokens: number;
   readonly budget: number;
+  /** Window of a session's model; a single compaction has none: its budget is given. */
+  readonly maxContextTokens?: number;
   /** Maximum images. Default: no limit. */
   readonly mostImages?: number;
   /** Tokens of the window that the answer takes from the budget. Default: 0. */

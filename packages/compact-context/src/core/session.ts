@@ -8,6 +8,7 @@ import {
   type Growth,
   hasGrown,
   heldBack,
+  limitsBelow,
   mostImages,
   type TriggerDecision,
   type TriggerReason,
@@ -331,6 +332,7 @@ export class Session {
       reason,
       fixedTokens: this.fixedTokens,
       // What a refusal taught may be wrong: it never keeps a list that cannot be sent from being compacted.
+      maxContextTokens,
       budget: isManual || !this.fits() ? this.budget() : this.#acceptedBudget(),
       mostImages: this.mostImages(),
       answerTokens: this.answerTokens,
@@ -437,10 +439,13 @@ export class Session {
 
   /** The error for a list over its budget from which nothing can be removed. */
   tooLarge(): CompactError {
+    const { policy, maxContextTokens } = this.settings;
+    const { tokens } = this.usage;
+    const limits = limitsBelow(tokens, maxContextTokens, policy, this.answerTokens);
     return new CompactError(
       "InsufficientBudget",
-      `the request takes ${this.usage.tokens} tokens, but only ${this.available()} are available, and nothing of it can leave`,
-      { hint: "Shorten the newest messages, the system prompt or the tools, or raise the context limit." },
+      `the request takes ${tokens} tokens, but only ${this.available()} are available, and nothing of it can leave`,
+      { hint: `Shorten the newest messages, the system prompt or the tools, or raise ${limits}.` },
     );
   }
 
