@@ -402,6 +402,11 @@ export function strictnessOf(
   return Math.max(1, Math.max(1, (estimated * refusal.ratio) / tokens) * refusal.scale);
 }
 
+/** How many tokens of our window stand for one of the limit that a refusal told, the answer's too; at least 1. */
+export function scaleOf({ refusals }: Calibration, of: string): number {
+  return Math.max(1, refusals?.find((refusal) => refusal.of === of)?.scale ?? 1);
+}
+
 /** After an automatic compaction: what refusals of this model taught counts for less, so that an error is not kept. */
 export function fadeRefusal(calibration: Calibration, of: string): Calibration {
   const refusals = calibration.refusals?.map((refusal) => {
