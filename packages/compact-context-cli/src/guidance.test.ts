@@ -58,6 +58,9 @@ it("names settings as files name them, and calls of the library not at all", () 
   const broken =
     "a provider may refuse the list. `new CompactManager(config, { repair: true })` mends such lists";
   expect(inCommandWords(broken)).toBe("a provider may refuse the list");
+  expect(inCommandWords("Raise maxTokens to 900 tokens or more, or shorten the list.")).toBe(
+    "Raise --window, and policy.max_tokens where it is set, so that a request may have 900 tokens, or shorten the list.",
+  );
 });
 
 describe("a transcript from standard input", () => {

@@ -10,6 +10,10 @@ const TRANSLATIONS: readonly (readonly [library: RegExp, command: string])[] = [
   ],
   [/`recall\(sessionId\)\.restore\(\)` gives/, "compact archive restore SESSION STEP -o FILE gives"],
   [/set onOverflow to "elide"/, "add --on-overflow elide"],
+  [
+    /aise maxTokens to (\d+) tokens or more/,
+    "aise --window, and policy.max_tokens where it is set, so that a request may have $1 tokens",
+  ],
   [/choose another one\.$/, "choose another folder with --archive DIR."],
   [
     /choose (another archive folder|one on a file system with hard links)\.$/,

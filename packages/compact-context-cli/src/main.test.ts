@@ -82,7 +82,10 @@ describe("main", () => {
     expect(err).toContain("standard input can be only one of the two");
   });
 
-  it("ends when both outputs are written, also after an error", async () => {
+  it.each([
+    ["after an error", "nothing-here.json", 1],
+    ["after a success", "--version", 0],
+  ])("ends when both outputs are written, each once, %s", async (_when, word, expected) => {
     const written: string[] = [];
     const screen = (name: string): CliPorts["stdout"] => ({
       write: () => undefined,
@@ -90,8 +93,8 @@ describe("main", () => {
       isTerminal: false,
       columns: undefined,
     });
-    const { code } = await run(["nothing-here.json"], { stdout: screen("stdout"), stderr: screen("stderr") });
-    expect(code).toBe(1);
+    const { code } = await run([word], { stdout: screen("stdout"), stderr: screen("stderr") });
+    expect(code).toBe(expected);
     expect(written).toEqual(["stdout", "stderr"]);
   });
 });

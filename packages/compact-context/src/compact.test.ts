@@ -213,7 +213,7 @@ describe("compact", () => {
       (thrown: unknown) => thrown,
     );
     expect(CompactError.isInstance(error) && error.code).toBe("InsufficientBudget");
-    expect((error as CompactError).hint).toMatch(/[Rr]educe protected memory .* or raise the context limit/);
+    expect((error as CompactError).hint).toMatch(/[Rr]educe protected memory .* or raise maxTokens/);
   });
 
   it("elides a message that is larger than the budget, head and tail kept", async () => {

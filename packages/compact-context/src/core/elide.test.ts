@@ -161,7 +161,7 @@ describe("a refusal", () => {
       ...batch(3, 1500),
     ];
     const error = await refusal(compact(list, { maxTokens: 2000 }));
-    const [, enough = ""] = /Raise the context limit to (\d+) tokens/.exec(error.hint) ?? [];
+    const [, enough = ""] = /Raise maxTokens to (\d+) tokens/.exec(error.hint) ?? [];
     expect(error.hint).toContain('onOverflow to "elide"');
     const { report } = await compact<Message>(list, { maxTokens: Number(enough) });
     expect(report).toMatchObject({ compacted: true, elidedCount: 0 });
@@ -183,6 +183,42 @@ describe("a refusal", () => {
     }
   });
 
+  it("FIT-1 names the settings that bind, and what each must be", async () => {
+    const list = [say("user", words(1, 3000))];
+    const preflight = (maxTokens: number, maxContextTokens: number): Promise<unknown> =>
+      new CompactManager(
+        { maxContextTokens, policy: { maxTokens }, storage: { kind: "memory" } },
+        { onWarning: () => undefined },
+      ).preflight("s", list);
+    const lone = await refusal(preflight(2000, 100_000));
+    const [, enough = ""] = /^Raise policy\.maxTokens to (\d+) tokens or more, or/.exec(lone.hint) ?? [];
+    await preflight(Number(enough), 100_000);
+    await refusal(preflight(Number(enough) - 1, 100_000));
+    const both = await refusal(preflight(2000, 5000));
+    const [, most = "", window = ""] =
+      /^Raise policy\.maxTokens to (\d+) tokens or more and the context limit to (\d+) tokens or more, or/.exec(
+        both.hint,
+      ) ?? [];
+    await preflight(Number(most), Number(window));
+    await refusal(preflight(Number(most), Number(window) - 1));
+  });
+
+  it("FIT-1 names a limit in the tokens that the provider counts", async () => {
+    const first = say("user", words(2, 900));
+    const list = [first, say("assistant", "Yes."), say("user", words(1, 6000))];
+    const preflight = async (maxContextTokens: number): Promise<unknown> => {
+      const manager = new CompactManager(
+        { maxContextTokens, storage: { kind: "memory" } },
+        { onWarning: () => undefined },
+      );
+      const { report } = await manager.preflight("s", [first]);
+      return manager.preflight("s", list, { usage: { input_tokens: report.tokensBefore + 4000 } });
+    };
+    const error = await refusal(preflight(9000));
+    const enough = Number(/Raise the context limit to (\d+) tokens/.exec(error.hint)?.[1]);
+    await preflight(enough);
+  });
+
   it("FIT-1 says so where the answer may take the whole window", async () => {
     const manager = new CompactManager(
       { maxContextTokens: 4000, storage: { kind: "memory" } },
@@ -202,12 +238,12 @@ describe("a refusal", () => {
     expect(error.message).toMatch(
       /take \d+ tokens \(\d+ beside the messages and \d+ in messages that must stay\)/,
     );
-    expect(error.hint).toMatch(/^Reduce protected memory .* or raise the context limit/);
+    expect(error.hint).toMatch(/^Reduce protected memory .* or raise maxTokens to \d+ tokens or more/);
   });
 
   it("where cuts are allowed it does not advise them", async () => {
     const error = await refusal(elide([say("assistant", words(1, 50)), ...batch(30, 50).slice(0, 1)], 40));
-    expect(error.hint).toMatch(/^Raise the context limit to \d+ tokens or more/);
+    expect(error.hint).toMatch(/^Raise maxTokens to \d+ tokens or more/);
     expect(error.hint).not.toContain("onOverflow");
   });
 });

@@ -29,8 +29,10 @@ import {
   wireBytes,
 } from "./message.ts";
 import {
+  availableOf,
   type KeepCounts,
   type Layer,
+  limitsBelow,
   type Partition,
   type Policy,
   partition,
@@ -337,10 +339,8 @@ function endsInResult(message: Message | undefined): boolean {
 
 function tooLarge(set: KeepSet): CompactError {
   const { request, pinnedTokens } = set;
-  const { budget, fixedTokens, policy, answerTokens } = request;
-  // A session's budget is the context limit without what is reserved; that of a single compaction is the limit itself.
-  const reserved = answerTokens === undefined ? 0 : Math.max(policy.hardCapBuffer, answerTokens);
-  if (answerTokens !== undefined && budget <= 1 && reserved === answerTokens && answerTokens > fixedTokens)
+  const { budget, fixedTokens, policy, answerTokens = 0 } = request;
+  if (budget <= 1 && answerTokens >= policy.hardCapBuffer && answerTokens > fixedTokens)
     return new CompactError(
       "InsufficientBudget",
       `the answer may take ${answerTokens} tokens, which leaves none for the list`,
@@ -353,7 +353,7 @@ function tooLarge(set: KeepSet): CompactError {
   if (pinnedTokens > budget)
     return refusal(
       `the system prompt, tool schemas and protected messages take ${pinnedTokens} tokens (${fixedTokens} beside the messages and ${pinnedTokens - fixedTokens} in messages that must stay)`,
-      `Reduce protected memory (system prompt, protected messages, tools) or raise the context limit: ${pinnedTokens} tokens are taken before the conversation begins`,
+      `Reduce protected memory (system prompt, protected messages, tools) or raise ${limitsOf(request, pinnedTokens)}: ${pinnedTokens} are taken before the conversation begins`,
     );
   const cuts = policy.onOverflow === "elide";
   const least = cuts ? minCutTokens(set) : floorOf(set);
@@ -365,8 +365,17 @@ function tooLarge(set: KeepSet): CompactError {
     : 'set onOverflow to "elide" so that oversized messages keep their head and tail';
   return refusal(
     `${subject} take ${least} tokens${largestKept(set)}`,
-    `Raise the context limit to ${least + reserved} tokens or more, or ${others}`,
+    `Raise ${limitsOf(request, least)}, or ${others}`,
   );
+}
+
+/** What to raise for a list of `tokens`. Settings are in the provider's tokens, as far as its usage is known. */
+function limitsOf(request: CompactionRequest, tokens: number): string {
+  const { budget, policy, answerTokens, maxContextTokens } = request;
+  if (maxContextTokens === undefined) return `maxTokens to ${tokens} tokens or more`;
+  const available = availableOf(maxContextTokens, policy, answerTokens);
+  const theirs = Math.max(tokens, Math.ceil((tokens * available) / budget));
+  return limitsBelow(theirs, maxContextTokens, policy, answerTokens);
 }
 
 /** Advice if the answer takes a large part of the window. */

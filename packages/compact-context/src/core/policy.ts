@@ -221,6 +221,20 @@ export function availableOf(maxContextTokens: number, policy: Policy, answerToke
   return Math.min(available, policy.maxTokens ?? Number.POSITIVE_INFINITY);
 }
 
+/** The settings that a request of `tokens` is over, each with the least value that would let it pass. */
+export function limitsBelow(
+  tokens: number,
+  maxContextTokens: number,
+  policy: Policy,
+  answerTokens = 0,
+): string {
+  const window = tokens + Math.max(policy.hardCapBuffer, answerTokens);
+  const limits: string[] = [];
+  if ((policy.maxTokens ?? tokens) < tokens) limits.push(`policy.maxTokens to ${tokens} tokens or more`);
+  if (maxContextTokens < window) limits.push(`the context limit to ${window} tokens or more`);
+  return limits.join(" and ");
+}
+
 /** The four layers of a partition; only the remainder can be dropped. */
 export type Layer = "pinned" | "recent" | "toolPairs" | "remainder";
 

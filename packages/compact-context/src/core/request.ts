@@ -21,7 +21,7 @@ export interface PreflightRequest {
   readonly tools?: readonly unknown[];
   /** Pending user input that is not in the list yet. */
   readonly input?: string;
-  /** The provider's usage record of the previous call, in its own shape; calibrates later estimates. */
+  /** The provider's usage record of the previous call, or that whole answer; calibrates later estimates. */
   readonly usage?: unknown;
   /**
    * Whether the provider's prompt cache has evicted this session. Default: cold after
@@ -117,6 +117,8 @@ export interface CompactionRequest {
   /** Tokens sent in addition to the messages. */
   readonly fixedTokens: number;
   readonly budget: number;
+  /** Window of a session's model; a single compaction has none: its budget is given. */
+  readonly maxContextTokens?: number;
   /** Maximum images. Default: no limit. */
   readonly mostImages?: number;
   /** Tokens of the window that the answer takes from the budget. Default: 0. */
@@ -398,6 +400,11 @@ export function strictnessOf(
   const refusal = refusals?.find((one) => one.of === of);
   if (refusal === undefined || tokens === 0) return 1;
   return Math.max(1, Math.max(1, (estimated * refusal.ratio) / tokens) * refusal.scale);
+}
+
+/** How many tokens of our window stand for one of the limit that a refusal told, the answer's too; at least 1. */
+export function scaleOf({ refusals }: Calibration, of: string): number {
+  return Math.max(1, refusals?.find((refusal) => refusal.of === of)?.scale ?? 1);
 }
 
 /** After an automatic compaction: what refusals of this model taught counts for less, so that an error is not kept. */

@@ -8,6 +8,7 @@ import {
   type Growth,
   hasGrown,
   heldBack,
+  limitsBelow,
   mostImages,
   type TriggerDecision,
   type TriggerReason,
@@ -28,6 +29,7 @@ import {
   refusedTarget,
   requestBreakdown,
   type SessionSettings,
+  scaleOf,
   strictnessOf,
   totalOf,
 } from "./request.ts";
@@ -222,7 +224,7 @@ export class Session {
     const usagePct = (tokens * strictness) / maxContextTokens;
     this.#callsSince += 1;
     if (manual) return { triggered: true, reason: "manual", usagePct };
-    const { view, cacheCold, answerTokens } = this;
+    const { view, cacheCold } = this;
     const measured = {
       tokens: tokens * strictness,
       messageTokens: breakdown.messages,
@@ -231,7 +233,7 @@ export class Session {
       manyImages: view.images > this.mostImages(),
       maxContextTokens,
       cacheCold,
-      answerTokens,
+      answerTokens: this.answerTokens * scaleOf(this.state.calibration, this.refusable),
     };
     const reached = decideTrigger(measured, policy);
     const asked = this.requested !== undefined && !reached.triggered;
@@ -289,7 +291,9 @@ export class Session {
   /** Tokens at which an automatic compaction starts. */
   triggerTokens(): number {
     const { policy, maxContextTokens } = this.settings;
-    return Math.min(maxContextTokens * policy.triggerPct, this.available()) / this.strictness();
+    const answer = this.answerTokens * scaleOf(this.state.calibration, this.refusable);
+    const available = availableOf(maxContextTokens, policy, answer);
+    return Math.min(maxContextTokens * policy.triggerPct, available) / this.strictness();
   }
 
   /** The budget in our counter's tokens, based on reported usage. */
@@ -298,8 +302,7 @@ export class Session {
     const { counter } = this.view.current;
     const least = leastTokens(estimate, this.view.totals.uncertain, counter);
     const leastShare = estimate === 0 ? 1 : least / estimate;
-    const about = { counterId: counter.id, leastShare };
-    return calibratedBudget(this.available(), this.state.calibration, about);
+    return calibratedBudget(this.available(), this.state.calibration, { counterId: counter.id, leastShare });
   }
 
   /** The budget with room to grow under what the provider accepts, by what its refusals taught. */
@@ -331,6 +334,7 @@ export class Session {
       reason,
       fixedTokens: this.fixedTokens,
       // What a refusal taught may be wrong: it never keeps a list that cannot be sent from being compacted.
+      maxContextTokens,
       budget: isManual || !this.fits() ? this.budget() : this.#acceptedBudget(),
       mostImages: this.mostImages(),
       answerTokens: this.answerTokens,
@@ -437,10 +441,12 @@ export class Session {
 
   /** The error for a list over its budget from which nothing can be removed. */
   tooLarge(): CompactError {
+    const { settings, usage, answerTokens } = this;
+    const limits = limitsBelow(usage.tokens, settings.maxContextTokens, settings.policy, answerTokens);
     return new CompactError(
       "InsufficientBudget",
-      `the request takes ${this.usage.tokens} tokens, but only ${this.available()} are available, and nothing of it can leave`,
-      { hint: "Shorten the newest messages, the system prompt or the tools, or raise the context limit." },
+      `the request takes ${usage.tokens} tokens, but only ${this.available()} are available, and nothing of it can leave`,
+      { hint: `Shorten the newest messages, the system prompt or the tools, or raise ${limits}.` },
     );
   }
 

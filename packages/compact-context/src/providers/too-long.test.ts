@@ -307,6 +307,13 @@ describe("tooLong", () => {
     expect(tooLong(answer("request too large: limit: 32 requested: 40 MB", 413))).toEqual({});
   });
 
+  it.each(["12k", "12 KB", "48,000 characters", "48000 bytes"])(
+    "takes a limit of %s for no tokens",
+    (limit) => {
+      expect(tooLong(answer(`The maximum context length is ${limit}.`))).toEqual({});
+    },
+  );
+
   it("reads no more of an endless error than its beginning", () => {
     expect(tooLong(answer(`exceeds the context limit ${"context ".repeat(1_000_000)}`))).toBeDefined();
     expect(tooLong(answer(`${"input ".repeat(1_000_000)}exceeds the context limit`))).toBeUndefined();

@@ -223,6 +223,17 @@ describe("normalizeUsage", () => {
     expect(contextTokens(usage)).toBe(12_800);
   });
 
+  it.each([
+    ["OpenAI's", { id: "r", choices: [], usage: { prompt_tokens: 900, completion_tokens: 10 } }],
+    ["Anthropic's", { id: "r", content: [], usage: { input_tokens: 900, output_tokens: 10 } }],
+    ["Google's", { candidates: [], usageMetadata: { promptTokenCount: 900, candidatesTokenCount: 10 } }],
+    ["LangChain's", { content: "", usage_metadata: { input_tokens: 900, output_tokens: 10 } }],
+  ])("reads the record of %s whole response", (_whose, response) => {
+    const usage = normalizeUsage(response);
+    expect(usage).toMatchObject({ input: 900, output: 10, anchor: true });
+    expect(normalizeUsage(response, usage?.source)).toEqual(usage);
+  });
+
   it("measures the last message entry of an Anthropic answer in several passes, and no compaction", () => {
     const iterations = [
       { type: "message", input_tokens: 150_000, output_tokens: 10 },
@@ -257,7 +268,7 @@ describe("normalizeUsage", () => {
     expect(normalizeUsage(raw)).toMatchObject({ anchor: false, reason });
   });
 
-  it.each([[undefined], [null], [17], ["usage"], [{}], [[]], [{ tokens: 5 }]])(
+  it.each([[undefined], [null], [17], ["usage"], [{}], [[]], [{ tokens: 5 }], [{ usage: null }]])(
     "finds no usage in %o",
     (raw) => {
       expect(normalizeUsage(raw)).toBeUndefined();

@@ -211,8 +211,8 @@ export function detectUsageSource(raw: unknown): UsageSource | undefined {
 }
 
 /**
- * Normalizes a provider's or SDK's usage record; undefined if none is recognized. Aborted, failed, aggregated
- * or inconsistent records get `anchor: false`.
+ * Normalizes a provider's or SDK's usage record, or that of a whole response; undefined if none is recognized.
+ * Aborted, failed, aggregated or inconsistent records get `anchor: false`.
  */
 export function normalizeUsage(raw: unknown, source?: UsageSource): Usage | undefined {
   return readArgument("usage", "Pass the usage record as the provider or the SDK gave it.", () =>
@@ -220,8 +220,9 @@ export function normalizeUsage(raw: unknown, source?: UsageSource): Usage | unde
   );
 }
 
-function readUsage(raw: unknown, given: UsageSource | undefined): Usage | undefined {
-  const source = given ?? detectUsageSource(raw);
+function readUsage(given: unknown, named: UsageSource | undefined): Usage | undefined {
+  const raw = detectUsageSource(given) === undefined ? (recordIn(given) ?? given) : given;
+  const source = named ?? detectUsageSource(raw);
   if (source === undefined || typeof raw !== "object" || raw === null) return undefined;
   if (typeof source !== "string") throw unknownSource(kindOf(source));
   if (!Object.hasOwn(FIELDS, source)) throw unknownSource(source);
@@ -242,6 +243,12 @@ function readUsage(raw: unknown, given: UsageSource | undefined): Usage | undefi
   if (cacheRead + cacheWrite > input || (reasoning ?? 0) > output) reason ??= "inconsistent";
   const anchor = reason === undefined;
   return { source, input, cacheRead, cacheWrite, write1h, output, reasoning, anchor, reason };
+}
+
+/** The usage record of a whole response. */
+function recordIn(response: unknown): unknown {
+  const { usage, usageMetadata, usage_metadata } = objectOf(response);
+  return usage ?? usageMetadata ?? usage_metadata;
 }
 
 function unknownSource(source: string): CompactError {

@@ -105,6 +105,16 @@ describe("a server that refuses what we count to fit", () => {
     ["has a window of an eighth", { limit: WINDOW / 8 }, 12],
     ["has a window of an eighth and says no count", { limit: WINDOW / 8, words: limited }, 12],
     ["has a window of a quarter and reports usage", { limit: WINDOW / 4, usage: true }, 6],
+    [
+      "has a smaller window, much of it for the answer",
+      {
+        limit: 14_000,
+        answerOf: () => 6_000,
+        words: (tokens, limit) =>
+          `input length and \`max_tokens\` exceed context limit: ${tokens} + 6000 > ${limit}`,
+      },
+      4,
+    ],
     ["has a smaller window and reports usage", { limit: WINDOW * 0.6, usage: true }, 2],
   ])("refuses a session a few times only: it %s", async (_, server, most) => {
     const { refused, failed } = await play(server);
