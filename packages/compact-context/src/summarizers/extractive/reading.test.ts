@@ -57,6 +57,12 @@ describe("open errors", () => {
     expect(openIn(user("go"), ...missing, ...shell("ls /y", "ls: /y: No such file", true))).toEqual([]);
   });
 
+  it("of a command that checks nothing close with its next run, which need not say that it went well", () => {
+    const broken = shell("node weigh.mjs", "ParcelError: no scale found", true);
+    expect(openIn(user("go"), ...broken)).toEqual(["ParcelError: no scale found"]);
+    expect(openIn(user("go"), ...broken, ...shell("node weigh.mjs", "true"))).toEqual([]);
+  });
+
   it("of a commit close with the next one that is made", () => {
     const refused = shell('git commit -m "Release"', "husky - pre-commit script failed (code 2)", true);
     const made = shell(
@@ -92,6 +98,13 @@ describe("open errors", () => {
   it("are told once, with what they say", () => {
     const pasted = "I get the following error:\nTypeError: x is no function\nTypeError: x is no function";
     expect(openIn(user(pasted))).toEqual(["TypeError: x is no function"]);
+  });
+
+  it("are what users report until they are content", () => {
+    const reported = [user("The upload does not work."), says("I changed the scale. Try it.")];
+    expect(openIn(...reported)).not.toEqual([]);
+    expect(openIn(...reported, user("ok, works. great"))).toEqual([]);
+    expect(openIn(...reported, user("Great, but the upload still fails."))).not.toEqual([]);
   });
 
   it("are what users report until it is said to be solved", () => {
@@ -158,6 +171,22 @@ it("reads no thoughts that are tagged in a text as what was said", () => {
   const prose = "<think> opens a thought and </think> closes it.";
   expect(said(`Two tags.\n${prose}`).join(" ")).toContain("opens a thought");
   expect(said("<thinking> is a tag.")).toEqual(["<thinking> is a tag."]);
+});
+
+describe("work that was handed in", () => {
+  const work = [user("Weigh the parcels by the gram."), says("Let me run the script.")];
+  const handIn = (text: string, isError = false) =>
+    ran("finish", { message: "Parcels are weighed by the gram." }, text, isError);
+
+  it("is answered, and nothing of it is still announced", () => {
+    const { answered, nextSteps, lastWords, lastAnswer } = readConversation([...work, ...handIn("Done.")]);
+    expect({ answered, nextSteps, lastWords }).toEqual({ answered: true, nextSteps: [], lastWords: [] });
+    expect(lastAnswer).toBe(2);
+  });
+
+  it("goes on where that failed", () => {
+    expect(readConversation([...work, ...handIn("Error: not yet", true)]).answered).toBe(false);
+  });
 });
 
 describe("last words", () => {
