@@ -204,7 +204,7 @@ const VERIFYING =
 /** Programs that run what their arguments name. */
 const STARTERS =
   /^(?:npm|pnpm|yarn|bun|bunx|npx|pnpx|deno|node|tsx|mise|just|task|rake|bundle|cargo|go|dotnet|swift|uv|uvx|poetry|pipenv|pdm|hatch|rye|python[\d.]*|bash|sh|zsh|ruby|php|composer|mix|sbt|lein|turbo|nx|lerna|docker|podman|docker-compose|xvfb-run|perl|rtk|moon)$/;
-const INSTALLS = /^(?:i|install|add|remove|update|version|--version|-v|--help|-h)$/;
+const INSTALLS = /^(?:i|install|linters|add|remove|update|version|--version|-v|--help|-h)$/;
 
 /** True where a program of the command tests, builds or checks; looking at files of that name is none. */
 function verifiesBy(command: string): boolean {

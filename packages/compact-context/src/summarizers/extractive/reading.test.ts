@@ -63,6 +63,14 @@ describe("open errors", () => {
     expect(openIn(user("go"), ...broken, ...shell("node weigh.mjs", "true"))).toEqual([]);
   });
 
+  it("of a command that checks nothing are none once the assistant has answered", () => {
+    const broken = shell("post tell --all", "PostError: no such quay", true);
+    const other = shell("post tell --each", "told 3 quays");
+    expect(openIn(user("go"), ...broken, ...other)).not.toEqual([]);
+    expect(openIn(user("go"), ...broken, ...other, says("All quays are told, one by one."))).toEqual([]);
+    expect(openIn(user("go"), ...shell("go test ./post", failing), says("Done."))).not.toEqual([]);
+  });
+
   it("of a commit close with the next one that is made", () => {
     const refused = shell('git commit -m "Release"', "husky - pre-commit script failed (code 2)", true);
     const made = shell(
@@ -147,6 +155,13 @@ describe("next steps", () => {
     expect(
       steps(user("go"), left, user("merge main first"), says("I'll merge main into the branch."), ...edit),
     ).toEqual(["Only the parser remains.", "I'll merge main into the branch."]);
+  });
+
+  it("are nothing that was announced before a commit", () => {
+    const commit = shell('git commit -am "Merge"', "[main 4f0c2aa] Merge\n 1 file changed");
+    const merging = [user("go"), says("I'll merge main into the branch."), ...edit];
+    expect(steps(...merging, ...shell("ls", "x"))).toEqual(["I'll merge main into the branch."]);
+    expect(steps(...merging, ...commit, ...shell("ls", "x"))).toEqual([]);
   });
 
   it("are no looks", () => {

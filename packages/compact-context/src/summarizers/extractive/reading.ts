@@ -2,7 +2,7 @@ import { type Message, messageText, resultText } from "../../core/message.ts";
 import type { SummaryContext } from "../../core/ports.ts";
 import { flatMapInSteps, runAtOnce, type Steps } from "../../errors.ts";
 import { readAction } from "./actions.ts";
-import { readOutcome } from "./outcomes.ts";
+import { readOutcome, tookEffect } from "./outcomes.ts";
 import {
   acceptedIn,
   decisionsIn,
@@ -137,7 +137,7 @@ export function* readInSteps(messages: readonly Message[], context?: SummaryCont
   const reports = yield* openReports(entries);
   const verification = lastVerification(steps);
   yield;
-  const openErrors = [...findOpenErrors(steps), ...reports];
+  const openErrors = [...findOpenErrors(steps, lastAnswer(entries)), ...reports];
   yield;
   const users = scene.messages.filter(({ role }) => role === "user");
   const notices = users.flatMap((message) => messageText(message).split(NOTICE).slice(1));
@@ -426,9 +426,15 @@ function lastWords(entries: readonly Entry[]): { closing: string; nextSteps: rea
   const newest = entries.findLast((entry) => entry.kind === "assistant");
   if (newest?.speech.stays === "whole") return { closing, nextSteps: [] };
   const asked = entries.findLastIndex(({ kind }) => kind === "user" || kind === "foreign");
-  const after = sentencesIn(entries.slice(asked + 1));
+  const committed = entries.findLastIndex(
+    (entry) =>
+      entry.kind === "step" &&
+      /\bcommitted: /.test(entry.step.action.words) &&
+      tookEffect(entry.step.outcome),
+  );
+  const after = sentencesIn(entries.slice(Math.max(asked, committed) + 1));
   const before =
-    after.length < LAST_TEXTS && asked >= 0 ? sentencesIn(entries.slice(0, asked)).slice(-1) : [];
+    after.length < LAST_TEXTS && asked > committed ? sentencesIn(entries.slice(0, asked)).slice(-1) : [];
   if (closing !== "") return { closing, nextSteps: nextStepsIn(after.at(-1) ?? []) };
   const steps = [
     ...before.flatMap((all) => leftIn(all)),

@@ -160,7 +160,7 @@ describe("where the repository stands", () => {
     );
   });
 
-  it("tells a changed file once, and none that cannot be committed", async () => {
+  it("tells a changed file once, and no note in the folder for notes", async () => {
     const write = (file_path: string): Message[] =>
       step("Write", { file_path, content: "x" }, "File created");
     const told = section(
@@ -169,14 +169,13 @@ describe("where the repository stands", () => {
         ...write("/repo/src/scale.ts"),
         ...bash("echo x > src/scale.ts", ""),
         ...write("/tmp/body.md"),
-        ...write("/repo/.git/hooks/pre-push"),
         ...write("/tmp/repo/ramp.ts"),
       ]),
       "Repository",
     );
     expect(told?.match(/scale\.ts/g)).toHaveLength(1);
     expect(told).toContain("ramp.ts");
-    expect(told).not.toMatch(/body\.md|pre-push/);
+    expect(told).not.toMatch(/body\.md/);
   });
 
   it("carries its state on: a commit ends the list of changed files, a push is told, an edit joins the list", async () => {
@@ -300,6 +299,9 @@ describe("the last checks", () => {
   });
 
   it("tell no check that was typed wrongly, and an edit that was tested by what it did", async () => {
+    expect(
+      section(await summaryOf(bash("golangci-lint linters", "gofmt: on")), "Last checks"),
+    ).toBeUndefined();
     const unknown = "Exit code 2\nerror: unrecognized subcommand 'tset'";
     expect(section(await summaryOf(bash("npm run tset:ci", unknown)), "Last checks")).toBeUndefined();
     const edited = step(

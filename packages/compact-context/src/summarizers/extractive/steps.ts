@@ -129,14 +129,14 @@ const MISUSE =
 /** Same for a check, whose own failures may say that something was not found. */
 const NO_SUCH_CHECK = /\b(?:unrecognized|unknown|unexpected) (?:sub)?(?:command|option|argument|flag)\b/i;
 /**
- * For commands that check nothing, only failures among this many last calls are open: work continued without
- * them.
+ * For commands that check nothing, only failures among this many last calls are open, and none before an answer: work
+ * continued without them.
  */
 const LATE = 25;
 
 /** The failures in the newest run of each kind of check, newest first. */
-export function findOpenErrors(steps: readonly Step[]): OpenError[] {
-  const late = new Set(steps.slice(-LATE));
+export function findOpenErrors(steps: readonly Step[], answer = -1): OpenError[] {
+  const late = new Set(steps.slice(-LATE).filter(({ message }) => message > answer));
   const failed = new Map<string, Step>();
   for (const step of steps) {
     const kind = step.outcome.state === "failed" ? kindOfFailure(step) : undefined;
@@ -318,8 +318,8 @@ const PUSHED =
   /^\s*(?:\+?\s?[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}|\* \[new (?:branch|tag)\])\s+\S+\s+-> |everything up-to-date/im;
 const NOT_PUSHED = /\[(?:remote )?rejected\]|^(?:error|fatal): /m;
 
-/** Notes in a folder for them, and git's own files: none can be committed. */
-const OUTSIDE = /^(?:\/private)?\/tmp\/[^/]+$|(?:^|\/)\.git\//;
+/** A note in the folder for them is in no repository. */
+const NOTE = /^(?:\/private)?\/tmp\/[^/]+$/;
 
 /** The repository's state as commands showed it; what none showed is empty. */
 export interface Repository {
@@ -380,7 +380,7 @@ export function readRepository(steps: readonly Step[]): Repository {
     .slice(at + 1)
     .filter(({ outcome }) => tookEffect(outcome))
     .flatMap(({ action }) => action.files.filter(({ effect }) => effect !== "read").map(({ path }) => path))
-    .filter((path) => !OUTSIDE.test(path));
+    .filter((path) => !NOTE.test(path));
   const isNamedWhole = (path: string): boolean =>
     path.includes("/") && since.some((other) => other.endsWith(`/${path}`));
   const elsewhere = commit !== "" && on !== "" && on !== branch ? ` on ${on}` : "";
