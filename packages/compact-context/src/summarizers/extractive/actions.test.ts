@@ -110,6 +110,13 @@ describe("readAction of commands", () => {
     expect(files("npm test > /dev/null 2>&1")).toEqual([]);
   });
 
+  it("reads a command over several lines, and an escaped quote within quotes", () => {
+    const command = "mkdir -p out && \\\n  LIMIT=31 && \\\n  node weigh.mjs \\\n    --all";
+    expect(words("Bash", { command })).toBe("ran `mkdir -p out && node weigh.mjs --all`");
+    const body = 'body=$\'## Weigh\\n- It\\\'s by the gram; "no" ounces\' && gh api -X PATCH -f body="$body"';
+    expect(words("Bash", { command: body })).toBe('ran `gh api -X PATCH -f body="$body"`');
+  });
+
   it("reads two runs of a program the same", () => {
     const key = commandKey("npm test");
     for (const run of [

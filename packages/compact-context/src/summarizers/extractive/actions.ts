@@ -206,7 +206,7 @@ const run: Reader = ({ args, text }) => {
   return command === undefined ? undefined : (readEditorLine(command) ?? runOf(command));
 };
 
-/** Commands of SWE-agent's file editor, issued like shell commands. */
+/** Commands of SWE-agent's file editor, issued like shell commands, and the last one of mini-swe-agent. */
 function readEditorLine(command: string): Action | undefined {
   const [first = "", ...rest] = command.trim().split("\n");
   const [verb = "", target = ""] = first.slice(0, 400).split(/\s+/);
@@ -215,6 +215,7 @@ function readEditorLine(command: string): Action | undefined {
     return action("edit", told(`edited lines ${target.replace(":", "–")} of the open file`, what));
   }
   if (rest.length > 0) return undefined;
+  if (first.startsWith("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT")) return action("message", "submitted");
   if (verb === "open" && target !== "") return read({ name: verb, args: { path: target }, text: undefined });
   if (verb === "create" && target !== "") return changed([untold(target, "created")]);
   return verb === "submit"

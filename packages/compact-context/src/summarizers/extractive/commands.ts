@@ -26,7 +26,7 @@ interface Redirect {
 const LONGEST = 20_000;
 /** An operator, or a word with all that is quoted in it. */
 const TOKEN =
-  /(\d?>{1,2}(?:&\d?)?|&>{1,2}|<{1,3}|&&|\|\||\|&|[|;&\n])|(?:"(?:[^"\\]|\\[\s\S])*"|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|\\[\s\S]|[^\s|;&<>\\])+/g;
+  /(\d?>{1,2}(?:&\d?)?|&>{1,2}|<{1,3}|&&|\|\||\|&|[|;&\n])|(?:"(?:[^"\\]|\\[\s\S])*"|\$'(?:[^'\\]|\\[\s\S])*'|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|\\[\s\S]|[^\s|;&<>\\])+/g;
 const HERE = /<<-?\s{0,3}(["']?)(\w{1,40})\1/;
 const MARK = "\u0001";
 const ASSIGNMENT = /^[A-Za-z_]\w{0,60}=/;
@@ -46,7 +46,7 @@ export function readSteps(command: string): Step[] {
     tokens = [];
   };
   let inComment = false;
-  for (const [token, operator] of script.matchAll(TOKEN)) {
+  for (const [token, operator] of script.replace(/\\\n[ \t]*/g, " ").matchAll(TOKEN)) {
     if (token === "\n") inComment = false;
     else if (token.startsWith("#")) inComment = true;
     if (inComment) continue;
@@ -120,7 +120,7 @@ function programStart(words: readonly string[]): number {
   let at = 0;
   while (at < words.length) {
     const word = words[at] ?? "";
-    if (word === "timeout") at += 2;
+    if (word === "timeout" || (word === "rtk" && /^(?:test|err)$/.test(words[at + 1] ?? ""))) at += 2;
     else if (ASSIGNMENT.test(word) || WRAPPERS.has(word) || word === "(" || word === "{") at += 1;
     else break;
   }

@@ -214,6 +214,10 @@ describe("output that was emptied in a list that stays", () => {
       ].join("\n"),
     );
     expect(log).toContain("14:02:11 ERROR the crane of the north quay fell · 14:02:12 ERROR");
+    const short =
+      "<path>/srv/quays.txt</path>\n<content>1: the north quay is closed now\n\n(End of file)</content>";
+    const [only = ""] = await told("read", { filePath: "/srv/quays.txt" }, short);
+    expect(only).toMatch(/: the north quay is closed now$/);
     const failed = await told(
       "Bash",
       { command: "cat src/a.ts && ls missing" },
@@ -320,4 +324,9 @@ it("tells a diff that was looked at by what changed", () => {
   expect(foundPieces(diff, (text) => text).map(({ text }) => text)).toEqual([
     'pins/names.json: added `"shallowestOfTheNorthernQuays",`',
   ]);
+});
+
+it("tells no complaint again that stands in a host's tag", () => {
+  const said = "The harbour has no such quay";
+  expect(foundPieces(`<tool_use_error>${said}</tool_use_error>`, (text) => text, said)).toEqual([]);
 });

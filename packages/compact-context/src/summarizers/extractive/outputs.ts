@@ -108,7 +108,8 @@ function withoutNumbers(text: string): string {
   const lines = text.split("\n");
   const numbers = lines.flatMap((line) => NUMBER.exec(line)?.[1] ?? []).map(Number);
   const isCounted = numbers.every((number, at) => at === 0 || number === (numbers[at - 1] ?? 0) + 1);
-  if (numbers.length < 2 || !isCounted || 2 * numbers.length < lines.length) return text;
+  if (numbers.length < 2 || !isCounted || 2 * numbers.length < lines.length)
+    return text.replace(/^<content>1: /m, "");
   return lines.map((line) => line.replace(NUMBER, "")).join("\n");
 }
 
@@ -124,7 +125,7 @@ function linesSaid(text: string): string[] {
 /** A call's output line by line, if there is room, without what is `told` already. */
 export function foundPieces(text: string, shorten: Shorten, told = ""): Piece[] {
   return linesSaid(text)
-    .filter((line) => !told.includes(line))
+    .filter((line) => !told.includes(line.replace(TAG, "")))
     .map((line) => ({ kind: "found", text: clipEnd(shorten(line), MAX_CODE), weight: WEIGHTS.found }));
 }
 
@@ -197,7 +198,7 @@ function reportWeight(sentence: string, index: number): number {
 
 /** What a host writes around a report; a field of it stands on a line of its own. */
 const ABOUT_AGENT =
-  /^(?:agentId: |<usage>|(?:total_tokens|tool_uses|duration_ms): |<((?:task|agent|session|output|tool)[_-]\w{1,40}|status)>[^<]{0,80}<\/\1>$)/;
+  /^(?:agentId: |task_id: |<usage>|(?:total_tokens|tool_uses|duration_ms): |<((?:task|agent|session|output|tool)[_-]\w{1,40}|status)>[^<]{0,80}<\/\1>$)/;
 
 /** Sentences at the beginning of a report, which say what came of it. */
 const OPENING = 3;

@@ -57,6 +57,20 @@ describe("open errors", () => {
     expect(openIn(user("go"), ...missing, ...shell("ls /y", "ls: /y: No such file", true))).toEqual([]);
   });
 
+  it("of a command that checks nothing close with its next run, which need not say that it went well", () => {
+    const broken = shell("node weigh.mjs", "ParcelError: no scale found", true);
+    expect(openIn(user("go"), ...broken)).toEqual(["ParcelError: no scale found"]);
+    expect(openIn(user("go"), ...broken, ...shell("node weigh.mjs", "true"))).toEqual([]);
+  });
+
+  it("of a command that checks nothing are none once the assistant has answered", () => {
+    const broken = shell("post tell --all", "PostError: no such quay", true);
+    const other = shell("post tell --each", "told 3 quays");
+    expect(openIn(user("go"), ...broken, ...other)).not.toEqual([]);
+    expect(openIn(user("go"), ...broken, ...other, says("All quays are told, one by one."))).toEqual([]);
+    expect(openIn(user("go"), ...shell("go test ./post", failing), says("Done."))).not.toEqual([]);
+  });
+
   it("of a commit close with the next one that is made", () => {
     const refused = shell('git commit -m "Release"', "husky - pre-commit script failed (code 2)", true);
     const made = shell(
@@ -92,6 +106,13 @@ describe("open errors", () => {
   it("are told once, with what they say", () => {
     const pasted = "I get the following error:\nTypeError: x is no function\nTypeError: x is no function";
     expect(openIn(user(pasted))).toEqual(["TypeError: x is no function"]);
+  });
+
+  it("are what users report until they are content", () => {
+    const reported = [user("The upload does not work."), says("I changed the scale. Try it.")];
+    expect(openIn(...reported)).not.toEqual([]);
+    expect(openIn(...reported, user("ok, works. great"))).toEqual([]);
+    expect(openIn(...reported, user("Great, but the upload still fails."))).not.toEqual([]);
   });
 
   it("are what users report until it is said to be solved", () => {
@@ -136,6 +157,13 @@ describe("next steps", () => {
     ).toEqual(["Only the parser remains.", "I'll merge main into the branch."]);
   });
 
+  it("are nothing that was announced before a commit", () => {
+    const commit = shell('git commit -am "Merge"', "[main 4f0c2aa] Merge\n 1 file changed");
+    const merging = [user("go"), says("I'll merge main into the branch."), ...edit];
+    expect(steps(...merging, ...shell("ls", "x"))).toEqual(["I'll merge main into the branch."]);
+    expect(steps(...merging, ...commit, ...shell("ls", "x"))).toEqual([]);
+  });
+
   it("are no looks", () => {
     expect(steps(user("go"), says("Let me check the parser."), ...edit)).toEqual([]);
   });
@@ -158,6 +186,22 @@ it("reads no thoughts that are tagged in a text as what was said", () => {
   const prose = "<think> opens a thought and </think> closes it.";
   expect(said(`Two tags.\n${prose}`).join(" ")).toContain("opens a thought");
   expect(said("<thinking> is a tag.")).toEqual(["<thinking> is a tag."]);
+});
+
+describe("work that was handed in", () => {
+  const work = [user("Weigh the parcels by the gram."), says("Let me run the script.")];
+  const handIn = (text: string, isError = false) =>
+    ran("finish", { message: "Parcels are weighed by the gram." }, text, isError);
+
+  it("is answered, and nothing of it is still announced", () => {
+    const { answered, nextSteps, lastWords, lastAnswer } = readConversation([...work, ...handIn("Done.")]);
+    expect({ answered, nextSteps, lastWords }).toEqual({ answered: true, nextSteps: [], lastWords: [] });
+    expect(lastAnswer).toBe(2);
+  });
+
+  it("goes on where that failed", () => {
+    expect(readConversation([...work, ...handIn("Error: not yet", true)]).answered).toBe(false);
+  });
 });
 
 describe("last words", () => {

@@ -2,7 +2,7 @@ import { type Message, messageText, resultText } from "../../core/message.ts";
 import type { SummaryContext } from "../../core/ports.ts";
 import { flatMapInSteps, runAtOnce, type Steps } from "../../errors.ts";
 import { readAction } from "./actions.ts";
-import { readOutcome } from "./outcomes.ts";
+import { readOutcome, tookEffect } from "./outcomes.ts";
 import {
   acceptedIn,
   decisionsIn,
@@ -137,7 +137,7 @@ export function* readInSteps(messages: readonly Message[], context?: SummaryCont
   const reports = yield* openReports(entries);
   const verification = lastVerification(steps);
   yield;
-  const openErrors = [...findOpenErrors(steps), ...reports];
+  const openErrors = [...findOpenErrors(steps, lastAnswer(entries)), ...reports];
   yield;
   const users = scene.messages.filter(({ role }) => role === "user");
   const notices = users.flatMap((message) => messageText(message).split(NOTICE).slice(1));
@@ -168,7 +168,7 @@ interface Scene {
   readonly staysOf: (message: Message) => Speech["stays"];
   readonly repeats: boolean;
   readonly beside: readonly string[];
-  /** Commands that people ran in the chat, and the messages with their output. */
+  /** Commands that stand in the chat, and the messages with their output. */
   readonly typed: TypedRuns;
 }
 
@@ -239,10 +239,11 @@ function* readEntries({ messages, staysOf, typed }: Scene, steps: readonly Step[
   });
 }
 
-/** True if a text follows the last call and result of a message that holds both. */
+/** True if a text follows the last call and result of a message that holds both; not where the text holds the call. */
 function endsInText({ parts }: Message): boolean {
   const text = parts.findLastIndex((part) => part.type === "text" && part.text.trim() !== "");
-  return text > parts.findLastIndex(({ type }) => type === "toolCall" || type === "toolResult");
+  const call = parts.findLastIndex(({ type }) => type === "toolCall" || type === "toolResult");
+  return call >= 0 && text > call;
 }
 
 /** Reasoning that a model writes at the beginning of its text; further on, between lines of their own. */
@@ -373,19 +374,26 @@ interface Report extends OpenError {
   readonly stays: boolean;
 }
 
-/** Failures that users report, until the assistant says that they are solved and something passed. */
+/**
+ * Failures that users report, until they are content, or until the assistant says that they are solved and something
+ * passed.
+ */
 function* openReports(entries: readonly Entry[]): Steps<OpenError[]> {
   const reports: Report[] = [];
   let passed = false;
   for (const [index, entry] of entries.entries()) {
     if (index % 64 === 0) yield;
     if (entry.kind === "step") passed ||= entry.step.outcome.state === "passed";
-    if (entry.kind === "assistant" && passed && SOLVED.test(entry.speech.text.slice(0, 4_000)))
-      for (const report of reports) report.solved = true;
+    if (saysSolved(entry, passed)) for (const report of reports) report.solved = true;
     if (entry.kind === "user" && addReports(entry.speech, reports)) passed = false;
   }
   const open = reports.filter(({ solved, stays }) => !solved && !stays);
   return open.map(({ text, from }) => ({ text, from })).reverse();
+}
+
+function saysSolved(entry: Entry, passed: boolean): boolean {
+  if (entry.kind === "user") return CONTENT.test(entry.speech.text.trim());
+  return entry.kind === "assistant" && passed && SOLVED.test(entry.speech.text.slice(0, 4_000));
 }
 
 /** Adds what a user reports; what is still so was not solved. True where there is something. */
@@ -397,6 +405,13 @@ function addReports({ sentences, stays }: Speech, reports: Report[]): boolean {
   return found.length > 0;
 }
 
+/** True for a call that ends the work and says what came of it. */
+function handsIn(entry: Entry): entry is Extract<Entry, { kind: "step" }> {
+  return (
+    entry.kind === "step" && entry.step.action.kind === "message" && entry.step.outcome.state !== "failed"
+  );
+}
+
 /** Number of the assistant's last messages that may state open work. */
 const LAST_TEXTS = 4;
 
@@ -406,13 +421,20 @@ const LAST_TEXTS = 4;
  */
 function lastWords(entries: readonly Entry[]): { closing: string; nextSteps: readonly string[] } {
   const last = entries.at(-1);
+  if (last !== undefined && handsIn(last)) return { closing: last.step.action.words, nextSteps: [] };
   const closing = last?.kind === "assistant" && last.closing ? last.speech.text : "";
   const newest = entries.findLast((entry) => entry.kind === "assistant");
   if (newest?.speech.stays === "whole") return { closing, nextSteps: [] };
   const asked = entries.findLastIndex(({ kind }) => kind === "user" || kind === "foreign");
-  const after = sentencesIn(entries.slice(asked + 1));
+  const committed = entries.findLastIndex(
+    (entry) =>
+      entry.kind === "step" &&
+      /\bcommitted: /.test(entry.step.action.words) &&
+      tookEffect(entry.step.outcome),
+  );
+  const after = sentencesIn(entries.slice(Math.max(asked, committed) + 1));
   const before =
-    after.length < LAST_TEXTS && asked >= 0 ? sentencesIn(entries.slice(0, asked)).slice(-1) : [];
+    after.length < LAST_TEXTS && asked > committed ? sentencesIn(entries.slice(0, asked)).slice(-1) : [];
   if (closing !== "") return { closing, nextSteps: nextStepsIn(after.at(-1) ?? []) };
   const steps = [
     ...before.flatMap((all) => leftIn(all)),
@@ -424,11 +446,12 @@ function lastWords(entries: readonly Entry[]): { closing: string; nextSteps: rea
 
 /** The reply of a person who is content with what was done: praise that ends there, or thanks. */
 const CONTENT =
-  /^(?:(?:thanks|thank you|danke|merci|gracias|obrigad[oa]|спасибо|谢谢|ありがとう)(?![\p{L}])|(?:good|great|perfect|nice|excellent|awesome|cool|lgtm|looks good|that works|it works|works|super|parfait|perfecto|отлично|很好)(?: (?:work|job|stuff|one))?\s{0,3}(?:[^\p{L}\p{N}\s]|$))/iu;
+  /^(?:(?:ok(?:ay)?|yes|yeah|yep)[,.!]?\s{1,3})?(?:(?:thanks|thank you|danke|merci|gracias|obrigad[oa]|спасибо|谢谢|ありがとう)(?![\p{L}])|(?:good|great|perfect|nice|excellent|awesome|cool|lgtm|looks good|that works|it works|works|super|parfait|perfecto|отлично|很好)(?: (?:work|job|stuff|one))?\s{0,3}(?:[^\p{L}\p{N}\s]|$))/iu;
 
 function lastAnswer(entries: readonly Entry[]): number | undefined {
   const at = entries.findLastIndex((entry, index) => {
     if (entry.kind === "user") return CONTENT.test(entry.speech.text.trim());
+    if (handsIn(entry)) return true;
     if (entry.kind !== "assistant" || !entry.closing) return false;
     let next = index + 1;
     // The calls of the same message stand before its closing text.

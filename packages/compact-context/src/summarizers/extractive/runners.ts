@@ -71,7 +71,7 @@ const CHECKS: Readonly<Record<string, Runner>> = {
   },
   bun: {
     only: /\bbun\b/,
-    counts: /^\s{0,2}\d+ (?:pass|fail)$/,
+    counts: /^\s{0,4}\d+ (?:pass|fail)$/,
     names: /^\(fail\) (.+?)(?: \[.+\])?$/,
   },
   deno: {

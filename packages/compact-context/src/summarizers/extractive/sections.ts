@@ -288,7 +288,8 @@ function checkRows({ reading, earlier, shorten }: Scene): string[] {
     .map((step) => {
       const failing = step.outcome.failing.filter((name) => !step.outcome.detail.includes(name));
       const names = failing.length === 0 ? "" : `, failing: ${failing.join(", ")}`;
-      return `\`${clipEnd(oneLine(shorten(keyOf(step))), 140)}\`: ${outcomeWords(step.outcome)}${names}`;
+      const did = step.action.command === undefined ? step.action.words : keyOf(step);
+      return `\`${clipEnd(oneLine(shorten(did)), 140)}\`: ${outcomeWords(step.outcome)}${names}`;
     });
   const known = new Set(rows.map(commandOf));
   return [...rows, ...earlier.rows("checks").filter((row) => !known.has(commandOf(row)))].slice(

@@ -160,6 +160,24 @@ describe("where the repository stands", () => {
     );
   });
 
+  it("tells a changed file once, and no note in the folder for notes", async () => {
+    const write = (file_path: string): Message[] =>
+      step("Write", { file_path, content: "x" }, "File created");
+    const told = section(
+      await summaryOf([
+        ...committed,
+        ...write("/repo/src/scale.ts"),
+        ...bash("echo x > src/scale.ts", ""),
+        ...write("/tmp/body.md"),
+        ...write("/tmp/repo/ramp.ts"),
+      ]),
+      "Repository",
+    );
+    expect(told?.match(/scale\.ts/g)).toHaveLength(1);
+    expect(told).toContain("ramp.ts");
+    expect(told).not.toMatch(/body\.md/);
+  });
+
   it("carries its state on: a commit ends the list of changed files, a push is told, an edit joins the list", async () => {
     const edit = (path: string): Message[] =>
       step("Edit", { file_path: path, old_string: "a", new_string: "b" }, "The file has been updated.");
@@ -278,6 +296,22 @@ describe("the last checks", () => {
     expect(told).toContain("-run TestRound");
     expect(told).not.toContain("TestLetter");
     expect(told).toContain("passed 1 package\n");
+  });
+
+  it("tell no check that was typed wrongly, and an edit that was tested by what it did", async () => {
+    expect(
+      section(await summaryOf(bash("golangci-lint linters", "gofmt: on")), "Last checks"),
+    ).toBeUndefined();
+    const unknown = "Exit code 2\nerror: unrecognized subcommand 'tset'";
+    expect(section(await summaryOf(bash("npm run tset:ci", unknown)), "Last checks")).toBeUndefined();
+    const edited = step(
+      "EditActionArguments",
+      { path: "scale.py", old_string: "a", new_string: "b" },
+      "The file scale.py has been edited.\n12 passed. 0 failed. 0 errors.",
+    );
+    expect(section(await summaryOf(edited), "Last checks")).toContain(
+      "- `edited scale.py: `a` → `b``: passed",
+    );
   });
 
   it("know checks by other starters, and take no help for one", async () => {

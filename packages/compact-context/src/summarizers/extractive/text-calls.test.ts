@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Message } from "../../core/message.ts";
 import { builtinSummarizer } from "./builtin.ts";
+import { readConversation } from "./reading.ts";
 import { readTextCalls, textResult } from "./text-calls.ts";
 
 const says = (role: "user" | "assistant", text: string, id: string): Message => ({
@@ -71,6 +72,41 @@ describe("calls that are written into the text", () => {
     expect(text).toContain("npm test");
     expect(text).toMatch(/npm test`?: failed/);
     expect(text).not.toContain("<parameter");
+  });
+
+  it("make no answer of the words before them", async () => {
+    const step = (command: string, id: string): Message =>
+      says(
+        "assistant",
+        `I look.\n<function=terminal>\n<parameter=command>${command}</parameter>\n</function>`,
+        id,
+      );
+    const { lastAnswer } = readConversation([
+      says("user", "Which port is open?", "m1"),
+      step("ss -l", "m2"),
+      says("user", "EXECUTION RESULT of [terminal]:\nall closed", "m3"),
+      step("ss -a", "m4"),
+    ]);
+    expect(lastAnswer).toBeUndefined();
+  });
+
+  it("of mini-swe-agent are read with their output, which is no request", async () => {
+    const runs = (words: string, command: string, id: string): Message =>
+      says("assistant", `${words}\n\n\`\`\`mswea_bash_command\n${command}\n\`\`\``, id);
+    const { text } = await builtinSummarizer.summarize(
+      [
+        says("user", "Weigh the parcels by the gram.", "m1"),
+        runs("I run the tests.", "npm test", "m2"),
+        says("user", "<returncode>1</returncode>\n<output>\n 2 failed, 3 passed\n</output>", "m3"),
+        runs("Done.", "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && git diff --cached", "m4"),
+        says("user", "diff --git a/scale.py b/scale.py\n-    return ounces\n+    return grams", "m5"),
+      ],
+      { maxTokens: 600 },
+    );
+    expect(text).toContain("Current request (user), answered\n> Weigh the parcels by the gram.\n");
+    expect(text).toMatch(/I run the tests\.\nDid: ran `npm test`: failed/);
+    expect(text).toContain("submitted");
+    expect(text).not.toContain("return grams");
   });
 });
 

@@ -30,7 +30,7 @@ const FRAME = /^[ \t]{0,8}<\/?function_calls>[ \t]*$/gm;
 
 /** Reads the calls in an assistant's text; their ids are made of the message's own. */
 export function readTextCalls(written: string, id: string): TextCalls {
-  if (!written.includes("</")) return { calls: [], said: written };
+  if (!written.includes("</")) return { calls: [], said: written.replace(BLOCK, "") };
   const text = written.replace(PREFIX, "");
   const calls: ToolCallPart[] = [];
   const said: string[] = [];
@@ -81,7 +81,7 @@ export function textResult(message: Message | undefined): string | undefined {
   return opening === undefined ? undefined : text.slice(opening.length);
 }
 
-// ---- commands that a person runs in the chat
+// ---- commands whose output is the next message
 
 /** `/run npm test`, `/test npm test`, `/git diff` and `!npm test` of aider. */
 const RUN = /^\s{0,8}(?:\/(?:run|test)\s{1,9}|(?=\/git\s)\/|!)(\S[^\n]{0,2000})$/;
@@ -89,11 +89,13 @@ const RUN = /^\s{0,8}(?:\/(?:run|test)\s{1,9}|(?=\/git\s)\/|!)(\S[^\n]{0,2000})$
 const SHARES = /^\s{0,8}(?:>\s)?Add (?:the|[\d.,]{1,9}k tokens of(?: command)?) output to the chat\?/;
 /** How it hands one to the model. */
 const RAN = /^I ran this command:\s{1,9}(\S[^\n]{0,2000})\n\s{0,9}\n?And got this output:\n([\s\S]*)/;
+/** A command of mini-swe-agent's, which sends its output as the next message of the user. */
+const BLOCK = /^```mswea_bash_command\n([\s\S]{1,20000}?)\n```\s*$/m;
 /** An output may be read as so many messages, by turns of both sides. */
 const MOST_PARTS = 40;
 
 /**
- * Commands that people ran in the chat, with their output, by the message that has them, and the messages that are
+ * Commands that stand in the chat, with their output, by the message that has them, and the messages that are
  * nothing but output.
  */
 export interface TypedRuns {
@@ -107,7 +109,16 @@ export function* readTypedRuns(messages: readonly Message[]): Steps<TypedRuns> {
   const runs = new Map<number, { readonly call: ToolCallPart; readonly output: string }>();
   const outputs = new Set<number>();
   const said = new Map<number, string>();
+  const add = (message: Message, index: number, command: string, printed: Printed): void => {
+    const call = { type: "toolCall", id: `${message.id}#0`, name: "bash", arguments: { command } } as const;
+    runs.set(index, { call, output: printed.text });
+    for (const at of printed.at) outputs.add(at);
+  };
   const read = (message: Message, index: number): void => {
+    const block = blockIn(message);
+    const next = messages[index + 1];
+    if (block !== undefined && next?.role === "user")
+      add(message, index, block, { text: messageText(next), at: [index + 1] });
     if (message.role !== "user" || outputs.has(index)) return;
     const [, handed, output = ""] = RAN.exec(messageText(message)) ?? [];
     const own = readSaid(message);
@@ -116,9 +127,7 @@ export function* readTypedRuns(messages: readonly Message[]): Steps<TypedRuns> {
     if (command === undefined) return;
     const printed = handed === undefined ? printedBehind(messages, index + 1) : { text: output, at: [index] };
     if (printed === undefined) return;
-    const call = { type: "toolCall", id: `${message.id}#0`, name: "bash", arguments: { command } } as const;
-    runs.set(index, { call, output: printed.text });
-    for (const at of printed.at) outputs.add(at);
+    add(message, index, command, printed);
   };
   for (const [index, message] of messages.entries()) {
     read(message, index);
@@ -127,14 +136,21 @@ export function* readTypedRuns(messages: readonly Message[]): Steps<TypedRuns> {
   return { runs, outputs, said };
 }
 
+function blockIn(message: Message): string | undefined {
+  return message.role === "assistant" ? BLOCK.exec(messageText(message))?.[1] : undefined;
+}
+
+/** An output, and the messages that have it. */
+interface Printed {
+  readonly text: string;
+  readonly at: readonly number[];
+}
+
 /**
  * The output between a command and the question after it, and its position; undefined if there is no
  * question.
  */
-function printedBehind(
-  messages: readonly Message[],
-  from: number,
-): { readonly text: string; readonly at: readonly number[] } | undefined {
+function printedBehind(messages: readonly Message[], from: number): Printed | undefined {
   const behind = messages.slice(from, from + MOST_PARTS);
   const end = behind.findIndex((message) => SHARES.test(messageText(message)));
   const parts = behind.slice(0, end);
