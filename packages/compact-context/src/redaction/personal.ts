@@ -11,7 +11,7 @@ interface PersonalFact {
 const digitsOf = (text: string): string => text.replace(/\D/g, "");
 
 /** What may be a bank account number. */
-export const IBAN = /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{1,4}){3,8}\b/g;
+export const IBAN: RegExp = /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{1,4}){3,8}\b/g;
 
 /** Personal data; every repetition is bounded. */
 const PERSONAL: readonly PersonalFact[] = [
