@@ -88,17 +88,19 @@ function homeFolder(): string {
   }
 }
 
-const screens = new WeakMap<NodeJS.WriteStream, Screen>();
+type OutputStream = NodeJS.WriteStream & { readonly fd: number };
+
+const screens = new WeakMap<OutputStream, Screen>();
 
 /** One screen per stream: each adds an error listener that is never removed. */
-function screenOf(stream: NodeJS.WriteStream): Screen {
+function screenOf(stream: OutputStream): Screen {
   const screen = screens.get(stream) ?? createScreen(stream);
   screens.set(stream, screen);
   return screen;
 }
 
 /** A closed pipe (`compact … | head`) is not an error; a full disk is. */
-function createScreen(stream: NodeJS.WriteStream): Screen {
+function createScreen(stream: OutputStream): Screen {
   let failure: NodeJS.ErrnoException | undefined;
   stream.on("error", (error) => {
     failure ??= error;

@@ -160,9 +160,10 @@ function helpOf(command: Command, { width, paint }: Layout): Partial<Help> {
       ...plain.visibleOptions(parser),
     ],
     subcommandTerm: (parser) => parser.name(),
-    ...(width < SIDE_BY_SIDE && {
-      formatItem: (term, _, text) => [`  ${term}`, ...paragraph(text, width, 6)].join("\n"),
-    }),
+    formatItem:
+      width < SIDE_BY_SIDE
+        ? (term, _, text) => [`  ${term}`, ...paragraph(text, width, 6)].join("\n")
+        : plain.formatItem,
     styleTitle: (text) => paint("strong", text),
     styleCommandText: (text) => paint("strong", text),
   };

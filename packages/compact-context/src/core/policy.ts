@@ -1,6 +1,6 @@
 import { runAtOnce, type Steps } from "../errors.ts";
 import { carriesCompaction, type Format, type Message, type Role } from "./message.ts";
-import type { SummaryStrategy } from "./ports.ts";
+import type { SummaryStrategy, TokenCounter } from "./ports.ts";
 import { groupInSteps, isUnderWay, latestUserMessage, turnStarts, type Unit } from "./units.ts";
 
 /** When to compact and what to keep. Counts are in turns, tool pairs or messages; `*Tokens` in tokens. */
@@ -219,6 +219,18 @@ export function coldShare({ coldTriggerPct, beforeCacheLapse, triggerPct }: Poli
 export function availableOf(maxContextTokens: number, policy: Policy, answerTokens = 0): number {
   const available = maxContextTokens - Math.max(policy.hardCapBuffer, answerTokens);
   return Math.min(available, policy.maxTokens ?? Number.POSITIVE_INFINITY);
+}
+
+/** Media and unreadable reasoning can cost as little as half of their estimate. */
+const UNCERTAIN_LOW = 0.5;
+
+/**
+ * Lower bound of a request's cost: exact counts plus the low end of the range of the estimates. Reported
+ * usage can raise an estimate without limit but never lowers it below this.
+ */
+export function leastTokens(tokens: number, uncertain: number, counter: TokenCounter): number {
+  const doubtful = Math.min(uncertain, tokens);
+  return counter.range(tokens - doubtful).low + Math.floor(doubtful * UNCERTAIN_LOW);
 }
 
 /** The settings that a request of `tokens` is over, each with the least value that would let it pass. */

@@ -301,18 +301,6 @@ export function afterCompaction(calibration: Calibration): Calibration {
   };
 }
 
-/** Media and unreadable reasoning can cost as little as half of their estimate. */
-const UNCERTAIN_LOW = 0.5;
-
-/**
- * Lower bound of a request's cost: exact counts plus the low end of the range of the estimates. Reported
- * usage can raise an estimate without limit but never lowers it below this.
- */
-export function leastTokens(tokens: number, uncertain: number, counter: TokenCounter): number {
-  const doubtful = Math.min(uncertain, tokens);
-  return counter.range(tokens - doubtful).low + Math.floor(doubtful * UNCERTAIN_LOW);
-}
-
 /**
  * The budget in our counter's tokens: minus what the provider adds unseen, at the learned ratio. `leastShare`
  * is the minimum that one of our tokens stands for, 0 to 1; no report enlarges the budget beyond that.

@@ -8,6 +8,7 @@ import {
   type Growth,
   hasGrown,
   heldBack,
+  leastTokens,
   limitsBelow,
   mostImages,
   type TriggerDecision,
@@ -21,7 +22,6 @@ import {
   calibrated,
   calibratedBudget,
   fadeRefusal,
-  leastTokens,
   type ManualRequest,
   observeRefusal,
   observeUsage,
@@ -333,8 +333,8 @@ export class Session {
       policy,
       reason,
       fixedTokens: this.fixedTokens,
-      // What a refusal taught may be wrong: it never keeps a list that cannot be sent from being compacted.
       maxContextTokens,
+      // What a refusal taught may be wrong: it never keeps a list that cannot be sent from being compacted.
       budget: isManual || !this.fits() ? this.budget() : this.#acceptedBudget(),
       mostImages: this.mostImages(),
       answerTokens: this.answerTokens,
