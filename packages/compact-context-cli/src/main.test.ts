@@ -909,6 +909,15 @@ describe("config check", () => {
     expect(both.err).toMatch(/\n1 problem in compact\.yaml, 1 problem in the environment\n$/);
   });
 
+  it("refuses of a file that is only found what other commands refuse", async () => {
+    writeFileSync(join(folder, "compact.yaml"), "redaction: {enabled: false}\n");
+    const found = await run(["config", "check"]);
+    expect(found).toMatchObject({ code: 1, err: expect.stringContaining("may not be set here") });
+    const env = { COMPACT_CONFIG: "compact.yaml" };
+    expect(await run(["config", "check"], { env })).toMatchObject({ code: 0, err: "" });
+    expect(await run(["config", "check", "compact.yaml"])).toMatchObject({ code: 0, err: "" });
+  });
+
   it("guesses a name with two letters swapped", async () => {
     writeFileSync(join(folder, "compact.yaml"), "modle: gpt-4o\n");
     expect((await run(["config", "check"])).err).toContain("did you mean model?");

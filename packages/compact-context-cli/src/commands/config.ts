@@ -15,12 +15,14 @@ import { oneLine, paragraph, plural } from "../render/text.ts";
 
 /** Prints the problems of a configuration file, if any, and of the environment. */
 export async function checkConfigFile({ words, flags, ports, terminal }: Invocation): Promise<number> {
-  const file = words[0] ?? fileHere(ports.cwd);
-  const text = file === undefined ? "" : readConfigFile(resolve(ports.cwd, file));
-  const problems = await configProblems(text, file ?? "compact.yaml", ports.env);
+  const { cwd, env } = ports;
+  const named = words[0] ?? env.COMPACT_CONFIG;
+  const file = named ?? fileHere(cwd);
+  const text = file === undefined ? "" : readConfigFile(resolve(cwd, file));
+  const problems = await configProblems(text, file ?? "compact.yaml", { env, found: named === undefined });
   const valid = problems.length === 0;
   // The file's warnings need valid settings.
-  const { warnings } = valid ? loadConfig({ env: ports.env, text, path: file }) : environmentLayer(ports.env);
+  const { warnings } = valid ? loadConfig({ env, text, path: file }) : environmentLayer(env);
   if (flags.json === true) {
     terminal.printJson({ file: file ?? null, valid, problems, warnings });
     return valid ? 0 : 1;

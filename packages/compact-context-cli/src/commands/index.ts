@@ -352,7 +352,7 @@ export const COMMANDS: Command = {
     {
       name: "chat",
       summary:
-        "an agent for the terminal whose context never overflows; asks before it writes or runs anything",
+        "an agent for the terminal whose context never overflows; asks before it reads, writes or runs anything",
       flags: [
         "model",
         "base-url",

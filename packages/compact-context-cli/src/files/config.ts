@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type LoadedConfig, loadConfig } from "compact-context/config";
-import type { ConfigProblem } from "compact-context/internal/config/layer";
+import type { ConfigProblem, WindowOf } from "compact-context/internal/config/layer";
 import { checkConfig, findConfig, readConfigFile } from "compact-context/internal/config/load";
 import { defaultConfig } from "compact-context/internal/config/settings";
 import { CompactError } from "compact-context/internal/errors";
@@ -41,16 +41,17 @@ export function readConfig({ flags: { config: file }, ports, terminal }: ConfigR
 export async function configProblems(
   text: string,
   name: string,
-  env: CliPorts["env"],
+  from: { readonly env: CliPorts["env"]; readonly found: boolean },
 ): Promise<readonly ConfigProblem[]> {
-  const problems = checkConfig(text, name, env);
+  const problems = checkConfig(text, name, from);
   if (problems.length > 0) return problems;
-  const { policy } = loadConfig({ text, path: name, env }).config;
+  const { policy } = loadConfig({ text, path: name, ...from }).config;
   const isDefault = policy.hardCapBuffer === defaultConfig.policy.hardCapBuffer;
   // Only these two depend on the window; loading the table of models is slow.
   if (isDefault && policy.targetContextTokens === undefined) return [];
   const { lookUpModel } = await import("compact-context/internal/tokens/models");
-  return checkConfig(text, name, env, ({ model, models }) => lookUpModel(model ?? "", models).window);
+  const windowOf: WindowOf = ({ model, models }) => lookUpModel(model ?? "", models).window;
+  return checkConfig(text, name, { ...from, windowOf });
 }
 
 interface ChannelFolders {

@@ -62,18 +62,22 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
 
 /**
  * Problems of a file's text, with the environment merged over it, as data; empty if there are none. `name` is
- * the file name for messages.
+ * the file name for messages; `found` as in `LoadConfigOptions`.
  */
 export function checkConfig(
   text: string,
   name: string,
-  env: Environment = {},
-  windowOf?: WindowOf,
+  {
+    env = {},
+    found,
+    windowOf,
+  }: Partial<Pick<LoadConfigOptions, "env" | "found">> & { windowOf?: WindowOf } = {},
 ): readonly ConfigProblem[] {
   requireText(text, "text", "Pass the file's text, and its name beside it.");
   requireText(name, "name", "Name the file as its reader knows it, such as compact.yaml.");
   requireOptions(env, "env", "Pass process.env, or leave it out.");
-  return problemsOf([readLayer(readDocument(text, name)), environmentLayer(env)], windowOf);
+  const layer = readLayer(readDocument(text, name));
+  return problemsOf([found === true ? checkGuards(layer) : layer, environmentLayer(env)], windowOf);
 }
 
 /**
