@@ -26,18 +26,9 @@ interface Block {
   readonly lines: string[];
 }
 
-type Speaker = "person" | "command" | "program" | "model" | "header";
+type Speaker = "person" | "program" | "model" | "header";
 
-const PREFIX: Readonly<Record<Speaker, string>> = {
-  person: "#### ",
-  command: "#### ",
-  program: "> ",
-  model: "",
-  header: "",
-};
-/** What the person does to the chat itself; a command that runs something, or asks, tells of the work. */
-const COMMAND =
-  /^#### \/(?:add|drop|read-only|ls|diff|undo|clear|reset|tokens|commit|models?|settings|exit|quit)(?:\s|$)/;
+const PREFIX: Readonly<Record<Speaker, string>> = { person: "#### ", program: "> ", model: "", header: "" };
 
 function readAider(text: string, log: ReadLog): Session {
   const blocks = blocksOf(text);
@@ -67,7 +58,7 @@ function blocksOf(text: string): Block[] {
 }
 
 function speakerOf(line: string): Speaker {
-  if (line.startsWith(PREFIX.person)) return COMMAND.test(line) ? "command" : "person";
+  if (line.startsWith(PREFIX.person)) return "person";
   if (line.startsWith(PREFIX.program)) return "program";
   return HEADER.test(line) ? "header" : "model";
 }
@@ -80,8 +71,7 @@ function readBlock(block: Block): Reading[] {
   if (parts.length === 0 || speaker === "header") return [];
   const role: Role = speaker === "model" ? "assistant" : "user";
   // The program's lines answer no call of the model; the model sees them as part of the conversation.
-  const synthetic = speaker === "program" || speaker === "command" || undefined;
-  return [{ role, parts, native: block, meta: { synthetic } }];
+  return [{ role, parts, native: block, meta: { synthetic: speaker === "program" || undefined } }];
 }
 
 function* writeBlocks(

@@ -509,18 +509,6 @@ describe("Aider histories", () => {
     expect(transcript.title).toBe("aider chat started at 2026-01-01 00:00:00");
   });
 
-  it("take commands that only change the chat for no requests", async () => {
-    const lines = ["/drop", "/read-only docs/a.md", "mend it", "/run npm test", "/ask why so?", "/undo"];
-    const file = `# aider chat started at x\n\n${lines.map((line) => `#### ${line}`).join("\n\n")}\n`;
-    const transcript = await readTranscript(file);
-    expect(transcript.messages.map((message) => [message.meta?.synthetic, messageText(message)])).toEqual([
-      [true, "/drop\n\n/read-only docs/a.md"],
-      [undefined, "mend it\n\n/run npm test\n\n/ask why so?"],
-      [true, "/undo"],
-    ]);
-    expect(rewrite(transcript, transcript.messages)).toContain("#### /read-only docs/a.md\n\n#### mend it");
-  });
-
   it("keep neighbours of one speaker apart", async () => {
     const transcript = await readTranscript(text);
     const again = await readTranscript(
