@@ -437,8 +437,7 @@ function lastWords(entries: readonly Entry[]): { closing: string; nextSteps: rea
     after.length < LAST_TEXTS && asked > committed ? sentencesIn(entries.slice(0, asked)).slice(-1) : [];
   if (closing !== "") return { closing, nextSteps: nextStepsIn(after.at(-1) ?? []) };
   const steps = [
-    ...before.flatMap((all) => leftIn(all)),
-    ...after.slice(-LAST_TEXTS, -2).flatMap((all) => leftIn(all, true)),
+    ...[...before, ...after.slice(-LAST_TEXTS, -2)].flatMap(leftIn),
     ...after.slice(-2).flatMap((all) => nextStepsIn(all, true)),
   ];
   return { closing, nextSteps: [...new Set(steps)] };
