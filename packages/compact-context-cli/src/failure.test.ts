@@ -41,11 +41,13 @@ describe("failures", () => {
   });
 
   it("break no word on a terminal, and stay one line in a file", () => {
-    const error = new CompactError("NotFound", "no file", { hint: "Look at the list of the sessions." });
-    expect(report(error, 32).text).toBe(
-      "error   NotFound: no file\ntry     Look at the list of the\n        sessions.\n",
-    );
-    expect(report(error).text).toContain("try     Look at the list of the sessions.\n");
+    const hint = "Look at the list of the sessions that are here.";
+    const error = new CompactError("NotFound", "no file", { hint });
+    const told = "error   NotFound: no file\ntry     ";
+    const wrapped = "Look at the list of the sessions\n        that are here.";
+    expect(report(error, 44).text).toBe(`${told}${wrapped}\n`);
+    // A terminal of unknown size says 0.
+    for (const columns of [undefined, 0]) expect(report(error, columns).text).toBe(`${told}${hint}\n`);
   });
 
   it("of use exit with 2", () => {

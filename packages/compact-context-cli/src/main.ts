@@ -12,10 +12,14 @@ import { createPaint } from "./render/table.ts";
  * then: all work is done and all output written.
  */
 export async function main(argv: readonly string[], ports: CliPorts = processPorts()): Promise<number> {
-  const code = await run(argv, ports)
-    .finally(() => ports.stdout.flushed?.())
-    .catch((error: unknown) => reportFailure(error, ports));
-  await ports.stderr.flushed?.().catch(() => undefined);
+  let code: number;
+  try {
+    code = await run(argv, ports);
+    await ports.stdout.flushed?.();
+  } catch (error) {
+    code = reportFailure(error, ports);
+  }
+  await Promise.allSettled([ports.stdout.flushed?.(), ports.stderr.flushed?.()]);
   return code;
 }
 

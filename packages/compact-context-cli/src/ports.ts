@@ -195,15 +195,17 @@ export function createTerminal(ports: CliPorts): Terminal {
   };
 }
 
-/** Prints a text on stderr beside a label of `cells` cells; on a terminal, it is wrapped to its width. */
+/** Prints a text on stderr beside a label of `cells` cells; on a terminal, lines that are too wide are wrapped. */
 export function printBeside(
   label: string,
   text: string,
   cells: number,
   { stderr }: Pick<CliPorts, "stderr">,
 ): void {
-  const room = (stderr.columns ?? Number.POSITIVE_INFINITY) - cells;
-  const lines = safeLines(text).flatMap((line) => wrap(line, room));
+  const { columns = 0 } = stderr;
+  // A terminal of unknown size says 0.
+  const room = columns < MIN_WIDTH ? Number.POSITIVE_INFINITY : columns - cells;
+  const lines = safeLines(text).flatMap((line) => (line.length * 2 <= room ? [line] : wrap(line, room)));
   stderr.write(`${label}${lines.join(`\n${" ".repeat(cells)}`)}\n`);
 }
 

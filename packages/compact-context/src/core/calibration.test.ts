@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   afterCompaction,
+  answerRoom,
   type Calibration,
   calibrated,
   emptyCalibration,
@@ -170,6 +171,15 @@ describe("refusals", () => {
     const faded = fadeRefusal(used, other.of);
     expect(strictness(faded)).toBeCloseTo(1.8, 6);
     expect(strictness(faded, other.of)).toBe(1);
+  });
+
+  it("scale the room of the answer only where they counted it, and leave some of the window", () => {
+    const limit = counted.maxContextTokens / 4;
+    const room = (refused: TooLong, answer: number): number => answerRoom(answer, after(refused), counted);
+    const withAnswer = { input: 50_000, limit, answer: 100 };
+    expect(room(withAnswer, 6_000)).toBeCloseTo(24_000, 6);
+    expect(room({ input: 50_000, limit }, 6_000)).toBe(6_000);
+    expect(room(withAnswer, limit)).toBe(limit);
   });
 
   it("with a limit below that of nearly all models teach it when it is repeated", () => {

@@ -353,7 +353,7 @@ function tooLarge(set: KeepSet): CompactError {
   if (pinnedTokens > budget)
     return refusal(
       `the system prompt, tool schemas and protected messages take ${pinnedTokens} tokens (${fixedTokens} beside the messages and ${pinnedTokens - fixedTokens} in messages that must stay)`,
-      `Reduce protected memory (system prompt, protected messages, tools) or raise ${limitsOf(request, pinnedTokens)}: ${pinnedTokens} are taken before the conversation begins`,
+      `Reduce protected memory (system prompt, protected messages, tools) or raise ${limitsOf(request, Math.max(pinnedTokens, floorOf(set)))}: ${pinnedTokens} are taken before the conversation begins`,
     );
   const cuts = policy.onOverflow === "elide";
   const least = cuts ? minCutTokens(set) : floorOf(set);

@@ -328,6 +328,8 @@ interface Refusal {
   readonly ratio: number;
   /** Our window per token of the provider's limit; a larger request that it answered lowers it. */
   readonly scale: number;
+  /** Whether it counted the room for the answer too; then that room scales with the limit. */
+  readonly withAnswer?: boolean;
   /** Refusals so far: each makes it fade more slowly. */
   readonly times: number;
 }
@@ -362,7 +364,7 @@ interface Counted {
  */
 export function observeRefusal(
   calibration: Calibration,
-  { input = Number.POSITIVE_INFINITY, limit = 0 }: TooLong,
+  { input = Number.POSITIVE_INFINITY, limit = 0, answer }: TooLong,
   { of, estimated, maxContextTokens }: Counted,
 ): Calibration {
   const { refusals = [] } = calibration;
@@ -374,25 +376,28 @@ export function observeRefusal(
   const isPlausible = limit >= LEAST_LIMIT || (limit >= LEAST_REPEATED && limit === known.limit);
   const isOver = isPlausible && Math.min(input, estimated * ratio) > limit;
   const scale = isOver ? told : Math.min(told > MOST_FULL ? known.scale : told, MOST_FULL / ratio);
-  const refusal = { of, limit, ratio, scale, times: Math.min(known.times + 1, MOST_TIMES) };
+  const times = Math.min(known.times + 1, MOST_TIMES);
+  const refusal = { of, limit, ratio, scale, withAnswer: answer !== undefined, times };
   const others = refusals.filter((other) => other.of !== of);
   return { ...calibration, refusals: [...others, refusal].slice(-MOST_REFUSING) };
 }
 
 /** How much fuller than we the provider finds a request of `tokens`, by what its refusals taught; at least 1. */
-export function strictnessOf(
-  tokens: number,
-  { refusals }: Calibration,
-  { of, estimated }: Pick<Counted, "of" | "estimated">,
-): number {
+export function strictnessOf(tokens: number, { refusals }: Calibration, { of, estimated }: Counted): number {
   const refusal = refusals?.find((one) => one.of === of);
   if (refusal === undefined || tokens === 0) return 1;
   return Math.max(1, Math.max(1, (estimated * refusal.ratio) / tokens) * refusal.scale);
 }
 
-/** How many tokens of our window stand for one of the limit that a refusal told, the answer's too; at least 1. */
-export function scaleOf({ refusals }: Calibration, of: string): number {
-  return Math.max(1, refusals?.find((refusal) => refusal.of === of)?.scale ?? 1);
+/** The room for the answer in tokens of our window, which are more than the model's where its own is smaller. */
+export function answerRoom(
+  answer: number,
+  { refusals }: Calibration,
+  { of, maxContextTokens }: Counted,
+): number {
+  const refusal = refusals?.find((one) => one.of === of);
+  const room = refusal?.withAnswer === true ? answer * Math.max(1, refusal.scale) : answer;
+  return room < maxContextTokens ? room : answer;
 }
 
 /** After an automatic compaction: what refusals of this model taught counts for less, so that an error is not kept. */

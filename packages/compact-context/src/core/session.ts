@@ -17,6 +17,7 @@ import {
 import type { LiveConversation, RequestCount, TokenCounter } from "./ports.ts";
 import type { CompactionReport, RequestedCompaction, SessionEvent } from "./report.ts";
 import {
+  answerRoom,
   type Calibration,
   type CompactionRequest,
   calibrated,
@@ -29,7 +30,6 @@ import {
   refusedTarget,
   requestBreakdown,
   type SessionSettings,
-  scaleOf,
   strictnessOf,
   totalOf,
 } from "./request.ts";
@@ -151,11 +151,8 @@ export class Session {
     this.#givenBack = undefined;
     this.#measure(request, settings);
     this.refusable = `${request.answeredBy ?? settings.model} ${this.view.current.codec.format}`;
-    if (request.refused !== undefined) {
-      const about = { of: this.refusable, estimated: this.estimate };
-      const counted = { ...about, maxContextTokens: settings.maxContextTokens };
-      this.#setCalibration(observeRefusal(this.state.calibration, request.refused, counted));
-    }
+    if (request.refused !== undefined)
+      this.#setCalibration(observeRefusal(this.state.calibration, request.refused, this.#counted));
     this.#see(request, settings, now.getTime());
   }
 
@@ -205,8 +202,11 @@ export class Session {
 
   /** How much fuller than we the provider finds the request, by what its refusals taught; at least 1. */
   strictness(): number {
-    const about = { of: this.refusable, estimated: this.estimate };
-    return strictnessOf(this.usage.tokens, this.state.calibration, about);
+    return strictnessOf(this.usage.tokens, this.state.calibration, this.#counted);
+  }
+
+  get #counted(): { readonly of: string; readonly estimated: number; readonly maxContextTokens: number } {
+    return { of: this.refusable, estimated: this.estimate, maxContextTokens: this.settings.maxContextTokens };
   }
 
   /** The settings of the latest list's model. */
@@ -233,7 +233,7 @@ export class Session {
       manyImages: view.images > this.mostImages(),
       maxContextTokens,
       cacheCold,
-      answerTokens: this.answerTokens * scaleOf(this.state.calibration, this.refusable),
+      answerTokens: answerRoom(this.answerTokens, this.state.calibration, this.#counted),
     };
     const reached = decideTrigger(measured, policy);
     const asked = this.requested !== undefined && !reached.triggered;
@@ -291,7 +291,7 @@ export class Session {
   /** Tokens at which an automatic compaction starts. */
   triggerTokens(): number {
     const { policy, maxContextTokens } = this.settings;
-    const answer = this.answerTokens * scaleOf(this.state.calibration, this.refusable);
+    const answer = answerRoom(this.answerTokens, this.state.calibration, this.#counted);
     const available = availableOf(maxContextTokens, policy, answer);
     return Math.min(maxContextTokens * policy.triggerPct, available) / this.strictness();
   }

@@ -225,13 +225,20 @@ describe("normalizeUsage", () => {
 
   it.each([
     ["OpenAI's", { id: "r", choices: [], usage: { prompt_tokens: 900, completion_tokens: 10 } }],
-    ["Anthropic's", { id: "r", content: [], usage: { input_tokens: 900, output_tokens: 10 } }],
+    ["Anthropic's", { type: "message", content: [], usage: { input_tokens: 900, output_tokens: 10 } }],
     ["Google's", { candidates: [], usageMetadata: { promptTokenCount: 900, candidatesTokenCount: 10 } }],
     ["LangChain's", { content: "", usage_metadata: { input_tokens: 900, output_tokens: 10 } }],
   ])("reads the record of %s whole response", (_whose, response) => {
     const usage = normalizeUsage(response);
     expect(usage).toMatchObject({ input: 900, output: 10, anchor: true });
     expect(normalizeUsage(response, usage?.source)).toEqual(usage);
+  });
+
+  it.each([
+    ["an agent's run", { type: "result", num_turns: 5, usage: { input_tokens: 900, output_tokens: 10 } }],
+    ["a turn of several calls", { type: "turn.completed", usage: { input_tokens: 900, output_tokens: 10 } }],
+  ])("takes the sum of %s for no call", (_what, sum) => {
+    expect(normalizeUsage(sum)).toBeUndefined();
   });
 
   it("measures the last message entry of an Anthropic answer in several passes, and no compaction", () => {

@@ -1,5 +1,5 @@
 import { type NativeObject, objectOf } from "../codecs/native.ts";
-import { CompactError, kindOf, readArgument, requireNumber, requireOptions } from "../errors.ts";
+import { CompactError, isList, kindOf, readArgument, requireNumber, requireOptions } from "../errors.ts";
 
 /** The source of a usage record's fields. Default: detected. */
 export type UsageSource =
@@ -245,10 +245,11 @@ function readUsage(given: unknown, named: UsageSource | undefined): Usage | unde
   return { source, input, cacheRead, cacheWrite, write1h, output, reasoning, anchor, reason };
 }
 
-/** The usage record of a whole response. */
+/** The usage record of a model's whole response; not of a run, which sums up several. */
 function recordIn(response: unknown): unknown {
-  const { usage, usageMetadata, usage_metadata } = objectOf(response);
-  return usage ?? usageMetadata ?? usage_metadata;
+  const { type, object, choices, candidates, usage, usageMetadata, usage_metadata } = objectOf(response);
+  const isResponse = type === "message" || object === "response" || isList(choices) || isList(candidates);
+  return isResponse ? (usage ?? usageMetadata) : usage_metadata;
 }
 
 function unknownSource(source: string): CompactError {

@@ -215,6 +215,8 @@ effect(() => {
 
 const host = document.getElementById("page");
 if (host !== null) render(<App />, host);
-// Changed by the user: a pasted link, or a step back to one.
-addEventListener("hashchange", () => location.reload());
+// Changed by the user: a pasted link, or a step back to one. The link that skips to the details has no field.
+addEventListener("hashchange", () => {
+  if (location.hash.includes("=")) location.reload();
+});
 await start(location.hash);
