@@ -83,7 +83,7 @@ async function readSettings({ flags, ports }: Invocation): Promise<{ finding: Fi
     const problems =
       file === undefined
         ? []
-        : await configProblems(readConfigFile(resolve(ports.cwd, file)), basename(file), ports.env);
+        : await configProblems(readConfigFile(resolve(ports.cwd, file)), basename(file), { env: ports.env });
     const [first] = problems;
     if (first !== undefined) {
       const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";

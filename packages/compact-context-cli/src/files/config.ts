@@ -2,7 +2,12 @@ import { lstat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type LoadedConfig, loadConfig } from "compact-context/config";
 import type { ConfigProblem, WindowOf } from "compact-context/internal/config/layer";
-import { checkConfig, findConfig, readConfigFile } from "compact-context/internal/config/load";
+import {
+  checkConfig,
+  findConfig,
+  type LoadConfigOptions,
+  readConfigFile,
+} from "compact-context/internal/config/load";
 import { defaultConfig } from "compact-context/internal/config/settings";
 import { CompactError } from "compact-context/internal/errors";
 import type { Flags, Invocation } from "../flags.ts";
@@ -41,7 +46,7 @@ export function readConfig({ flags: { config: file }, ports, terminal }: ConfigR
 export async function configProblems(
   text: string,
   name: string,
-  from: { readonly env: CliPorts["env"]; readonly found: boolean },
+  from: Pick<LoadConfigOptions, "env" | "found">,
 ): Promise<readonly ConfigProblem[]> {
   const problems = checkConfig(text, name, from);
   if (problems.length > 0) return problems;
