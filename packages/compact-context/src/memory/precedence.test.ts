@@ -51,30 +51,14 @@ it("of a statement in two files, the line with its outcome is given", () => {
   expect(ids(inPrecedence(hits, "current", []))).toBe("h");
 });
 
-it.each([
-  [
-    "constraints",
-    "channel-memory",
-    "Never push to the stable branch.",
-    "Never push to the nightly branch now.",
-  ],
-  [
-    "other",
-    "channel-session",
-    "Our office is in Bergen.",
-    'Translate "our office is in Oslo from now on, use the side door".',
-  ],
-  ["other", "channel-session", "Our budget is 400 euros.", "Suppose our budget is 900 euros now."],
-  [
-    "other",
-    "channel-memory",
-    "My brother Nils lives in Lund.",
-    "Ada doesn't live in Lund any more, she lives in Ystad now.",
-  ],
-] as const)("%s: no line of %s makes it out of date: %s", (sectionKind, source, older, newer) => {
+it("of two bans that both hold, neither is out of date", () => {
+  const [content, sectionKind] = ["- Never push to the stable branch.", "constraints"] as const;
   const hits = [
-    hit("old", "channel-memory", { content: `- ${older}`, sectionKind, timestamp: "2026-09-02T09:00:00Z" }),
-    hit("new", source, { content: `- ${newer}`, timestamp: "2026-09-03T09:00:00Z" }),
+    hit("old", "channel-memory", { content, sectionKind, timestamp: "2026-09-02T09:00:00Z" }),
+    hit("new", "channel-memory", {
+      content: "- Never push to the nightly branch now.",
+      timestamp: "2026-09-03T09:00:00Z",
+    }),
   ];
   expect(inPrecedence(hits, "current", []).map(({ note }) => note)).toEqual([undefined, undefined]);
 });

@@ -1,7 +1,7 @@
 import type { MemoryCandidate, MemorySource } from "./candidates.ts";
 import type { Superseded } from "./changes/forget.ts";
-import { FORBIDS, LASTING, PERMITS, REMEMBER, SUPPOSED, TASK } from "./learning/language.ts";
-import { relationOf, statesMoreThan, tellsOfAnother } from "./learning/relation.ts";
+import { REMEMBER } from "./learning/language.ts";
+import { areTwoBans, relationOf, statesMoreThan } from "./learning/relation.ts";
 import { speaksAnewOf } from "./learning/statements.ts";
 import { isValue, shareIn, topicTerms } from "./learning/terms.ts";
 
@@ -170,18 +170,13 @@ function newerFirst(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
   return ordered;
 }
 
-/** Of two rules both hold, if the newer one does not replace the older. */
-const RULES = [FORBIDS, LASTING, PERMITS];
-
 /** A newer line mentions the topic of an older item of the memory and says something new about it. */
 function tellsNews(newer: ScoredMemory, older: ScoredMemory): boolean {
   return (
     older.candidate.source === "channel-memory" &&
     newer.candidate.source !== "workspace-memory" &&
-    !(older.candidate.sectionKind === "constraints" && RULES.some((rule) => rule.test(saidIn(newer)))) &&
     speaksAnewOf(saidIn(newer), saidIn(older)) &&
-    !tellsOfAnother(saidIn(newer), saidIn(older)) &&
-    ![SUPPOSED, TASK].some((other) => other.test(saidIn(newer)))
+    !(older.candidate.sectionKind === "constraints" && areTwoBans(saidIn(newer), saidIn(older)))
   );
 }
 

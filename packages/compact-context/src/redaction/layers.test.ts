@@ -139,6 +139,12 @@ describe("structure", () => {
     const wrong = "4111 1111 1111 1112, DE88 3704 0044 0532 0130 00, 2025-01-02 10:11:12, 1234567";
     expect(createRedactor({ personal: true }).redactText(wrong)).toBe(wrong);
   });
+
+  it("finds a bank account number whatever stands behind it, of countries that have such numbers", () => {
+    const personal = createRedactor({ personal: true });
+    expect(personal.redactText("NO93 8601 1117 947 BIC DNBANOKK")).toBe(`${R} BIC DNBANOKK`);
+    expect(personal.redactText("order YC8168335585278524")).toBe("order YC8168335585278524");
+  });
 });
 
 describe("custom patterns", () => {

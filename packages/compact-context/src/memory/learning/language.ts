@@ -125,17 +125,19 @@ export const PERMITS: RegExp = rule(
   "可以|不必|不用(?!说)|て(?:も)?(?:いい|よい|大丈夫|構(?:わない|いません)|かまわない|かまいません)|必要は(?:ない|ありません)|なくて(?:も)?いい",
 );
 
-/** For one case only: a permission of this kind lifts no rule. */
+/** For one time only: a permission of this kind lifts no rule. */
 export const ONCE: RegExp = rule(
   word(
-    "(?:just|only) (?:this|for)|this (?:once|time)|for (?:once|today)|(?:for|in|on) this (?:one|case|task|test|spike|branch|pr|session|question|answer)|exceptionally",
-    "ausnahmsweise|nur (?:heute|diese[nrs]?)|(?:dieses|dies) (?:eine )?mal|(?:für|bei|in) diese[nrms]? (?:einen? )?(?:fall|test|aufgabe|sitzung|frage|antwort)",
-    "exceptionnellement|cette fois|pour (?:aujourd['’]hui|cette|ce)|dans ce cas",
-    "excepcionalmente|s[oó]lo (?:por |esta)|por (?:hoy|esta vez)|en est[ae] (?:caso|prueba|tarea|sesión|pregunta|respuesta)",
-    "só (?:hoje|desta|dessa|por)|(?:desta|dessa|por esta) vez|nest[ae] (?:caso|teste|tarefa|sessão|pergunta|resposta)",
-    "в (?:виде исключения|этот раз|этом случае)|только (?:сегодня|сейчас)",
+    "(?:just )?this once|just this time|nur dieses eine mal|ausnahmsweise|(?:s[oó]lo )?por esta vez",
+    "cette fois seulement|только в этот раз",
   ),
-  "[这就]一?次|仅此|只限今天|今回|今日だけ|このときだけ|この場合",
+  "今回だけ(?!で|じゃ)|仅此一次",
+);
+/** It applies to more than one time after all. */
+export const AGAIN: RegExp = rule(
+  FROM_NOW_ON,
+  word("again|for good|always|wieder|immer|de nouveau|toujours|de nuevo|siempre|снова|всегда|теперь"),
+  "以后|今后|从现在|又|再|永|今後|これから|また|ずっと",
 );
 
 export const FORBIDS: RegExp = rule(

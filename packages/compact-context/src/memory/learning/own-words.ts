@@ -33,7 +33,7 @@ const MARKS = /^(?:(?:[-*+•]|#{1,6}|\d{1,3}[.)])\s+)+/;
 
 /** The new state given after what is to be forgotten: `Forget the 20 MB, the limit is 50 MB`. */
 const INSTEAD =
-  /[,;:–—]\s+(?=(?:it['’]s|we|from (?:now|today)|use|c['’]est|on|lo|es(?:tá)?|wir|é|fica|usa\p{L}*|теперь|это)(?![\p{L}])|(?!(?:wer|wo|wann|was|wie)\s)(?:[^\s,]+\s){1,6}(?:is|are|goes|was|est|sont|es|son|está|lo|ist|sind|é|são|fica)(?![\p{L}]))/iu;
+  /[,;:–—]\s+(?=(?:it['’]s|we|from (?:now|today)|use|c['’]est|on|lo|es(?:tá)?|wir|é|fica|usa\p{L}*|теперь|это)(?![\p{L}])|(?!(?:wer|wann)\s)(?:[^\s,]+\s){1,6}(?:is|are|goes|was|est|sont|es|son|está|lo|ist|sind|é|são|fica)(?![\p{L}]))/iu;
 
 /** Boundary between a request and something to remember or apply from now on. */
 const ALSO = new RegExp(
@@ -160,9 +160,9 @@ export function asksNotToKeep(text: string): boolean {
  */
 export function ownStatements(text: string): string[] {
   if (asksNotToKeep(text)) return [];
-  const typed = typedBefore(text);
-  if (isTalk(typed)) return [];
-  return sentencesOf(withoutSpeakers(typed))
+  const own = typedBefore(text);
+  if (isTalk(own)) return [];
+  return sentencesOf(own)
     .filter(
       (sentence, index, all) =>
         isOwn(sentence) && !isReasonOf(all[index - 1], sentence) && !isJokingWord(all[index + 1] ?? ""),
@@ -209,9 +209,9 @@ export interface Aside {
 
 /** What a message tells about the speaker or their people in addition to what it asks for. */
 export function ownAsides(text: string): Aside[] {
-  const typed = typedBefore(text);
-  if (asksNotToKeep(text) || isTalk(typed) || FICTION.test(typed)) return [];
-  const asides = sentencesOf(withoutSpeakers(typed)).flatMap((sentence, index, all) =>
+  const own = typedBefore(text);
+  if (asksNotToKeep(text) || isTalk(own) || FICTION.test(own)) return [];
+  const asides = sentencesOf(own).flatMap((sentence, index, all) =>
     isInOwnName(sentence) ? [...clausesAside(sentence), ...toldOf(sentence, all[index + 1] ?? "")] : [],
   );
   return asides.filter(({ before, text: told }) => !givesText(before) && isOwn(told));
@@ -264,7 +264,7 @@ const LOGGED =
 /** The text before anything pasted, forwarded or handed over, without code, logs and quoted lines. */
 export const typedBefore: (text: string) => string = remembered((text) => {
   const plain = withoutHandedOver(text).replace(INDENTED_OR_QUOTED, "").replace(LOGGED, "");
-  return plain.slice(0, materialAt(plain)).replace(QUOTES, inOneSentence);
+  return plain.slice(0, materialAt(plain));
 });
 
 /** Maximum number of marks that may introduce handed-over text; a text with more is data. */
@@ -309,11 +309,7 @@ function isOwnLead(lead: string): boolean {
 }
 
 const QUOTES =
-  /"([^"\n]{1,2000})"|“([^”]{1,2000})”|„([^“”"]{1,2000})[“”"]|«([^»]{1,2000})»|「([^」]{1,2000})」|『([^』]{1,2000})』|(?<![\p{L}\p{N}])['‘]([^'’\n]{1,2000})['’](?![\p{L}\p{N}])/gu;
-
-/** What is quoted ends no sentence of the speaker. */
-const inOneSentence = (quote: string): string =>
-  quote.replace(/[.!?…]+(?=\s)|[。！？]+(?!["'”’」』])/gu, ",");
+  /"([^"\n]{1,2000})"|“([^”]{1,2000})”|„([^“”]{1,2000})[“”]|«([^»]{1,2000})»|「([^」]{1,2000})」|『([^』]{1,2000})』|(?<![\p{L}\p{N}])['‘]([^'’\n]{1,2000})['’](?![\p{L}\p{N}])/gu;
 
 /** A name may be in quotes; a quoted statement is someone else's words. */
 function hasLongQuote(sentence: string): boolean {
@@ -325,23 +321,13 @@ function hasLongQuote(sentence: string): boolean {
   });
 }
 
-const NAMED = /^\[(\p{Lu}\p{Ll}[\p{L}'’-]*(?: \p{Lu}[\p{L}.'’-]*){0,2}|\p{Lo}{2,5})\]\s*\S/u;
 const SPEAKER =
   /^(?:\[[^\]\n]{1,30}\]\s*)?([\p{L}][\p{L}\p{N}_.' -]{0,40}?)\s?[:：](?!\/\/|(?<=\d:)\d)\s*\S/u;
 
 function isLabelled(sentence: string): boolean {
-  const name = (NAMED.exec(sentence) ?? SPEAKER.exec(sentence))?.[1];
+  const name = SPEAKER.exec(sentence)?.[1];
   if (name === undefined || LABEL.test(name.trim()) || REMEMBER.test(`${name} `)) return false;
   return name.trim().split(/\s+/).length <= 3 && /^(?:\p{Lu}|\p{Lo})/u.test(name);
-}
-
-/** Without the lines that begin with a name in brackets: `[Ada] …`, `[10:32] Ada: …`. */
-function withoutSpeakers(text: string): string {
-  const isSpoken = (line: string): boolean => line.startsWith("[") && isLabelled(line);
-  return text
-    .split("\n")
-    .filter((line) => !isSpoken(line.trim()))
-    .join("\n");
 }
 
 /** Lines of several speakers. */

@@ -1,4 +1,14 @@
-import { LEAD, NO_MORE, ONCE, OTHERS, TELLS_CHANGE } from "./language.ts";
+import {
+  AGAIN,
+  LEAD,
+  NEGATED,
+  NO_MORE,
+  ONCE,
+  OTHERS,
+  STRONG_CHANGE,
+  TELLS_CHANGE,
+  WEAK_CHANGE,
+} from "./language.ts";
 import { clausesIn, clausesOf, isParallelOf, type Key, type Read, read, subjectIn } from "./meaning.ts";
 import { tellsSwapOf } from "./passives.ts";
 import {
@@ -45,9 +55,11 @@ export function relationOf(newer: string, older: string): Relation {
   return now.tellsChange || tellsOldValue(now, then) ? "replaces" : "conflicts";
 }
 
-/** A permission for one case lifts no rule. */
-const permitsOnce = ({ text, permits }: Read, then: Read): boolean =>
-  permits && ONCE.test(text) && !ONCE.test(then.text);
+/** A permission for one time lifts no rule. */
+function permitsOnce({ text, permits }: Read): boolean {
+  const once = ONCE.exec(text);
+  return permits && once !== null && !NEGATED.test(text.slice(0, once.index)) && !AGAIN.test(text);
+}
 
 /** The speaker moved away from a place. */
 const MOVED =
@@ -182,13 +194,28 @@ function saysNothingElse(now: Read, then: Read): boolean {
 function tellsChangeOf(now: Read, then: Read, told: { another: boolean; namesOld: boolean }): boolean {
   if (!now.tellsChange && (now.isUnchanged || !told.another || !UNDOES.test(now.text))) return false;
   if (isNarrower(now, then) || (!told.namesOld && contrasts(now, then))) return false;
-  // Two bans both hold.
-  if (now.forbids && then.forbids && now.gone.length === 0 && !told.namesOld) return false;
+  if (bothForbid(now, then)) return false;
   if (told.another || now.gone.length > 0) return true;
   // A figure whose kind the older one lacks belongs to something else.
   if ([...now.content].some((term) => /^\d/.test(term) && !holds(then.content, term))) return false;
   const firm = now.text.replace(ALSO_OF_TIME, " ");
   return (TELLS_CHANGE.test(firm) || UNDOES.test(firm)) && shareIn(then.content, now.content) < 1;
+}
+
+/** Two bans both hold, unless the newer one corrects the older, or has another number or tool in its place. */
+function bothForbid(now: Read, then: Read): boolean {
+  if (!(now.forbids && then.forbids) || now.gone.length > 0 || namesOldValue(now, then)) return false;
+  const [lead = ""] = LEAD.exec(now.text) ?? [];
+  if (STRONG_CHANGE.test(lead) || (WEAK_CHANGE.test(now.text) && tellsAnotherValue(now, then))) return false;
+  const [said, old] = [now, then].map(
+    ({ content }) => new Set([...content].filter((term) => !/\d/.test(term))),
+  );
+  return !sameTerms(said ?? NONE, old ?? NONE);
+}
+
+/** Two bans that both hold. */
+export function areTwoBans(newer: string, older: string): boolean {
+  return relationOf(newer, older) === "apart" && bothForbid(read(newer), read(older));
 }
 
 /** Words that report a change or only a time: `I'm starting the article now`. */
@@ -370,24 +397,8 @@ function namesOld(newer: Read, then: Read): boolean {
     if (then.gone.some((terms) => sameTerms(terms, old))) return false;
     // The rest of the older statement is mentioned too, or there is no rest.
     const others = without(then.content, old);
-    return (
-      others.size === 0 || shareIn(others, without(content, old)) > 0 || (isChange && !areOfTwo(newer, then))
-    );
+    return others.size === 0 || shareIn(others, without(content, old)) > 0 || isChange;
   });
-}
-
-/** Each has a subject that the other does not mention. */
-function areOfTwo(now: Read, then: Read): boolean {
-  const [own, other] = [now, then].map(({ key }) => bare(key?.subject ?? NONE));
-  const isUntold = (subject = NONE, { content }: Read): boolean =>
-    subject.size > 0 && shareIn(subject, content) === 0;
-  return isUntold(own, then) && isUntold(other, now);
-}
-
-/** One tells of a person or a thing that is not the other's. */
-export function tellsOfAnother(newer: string, older: string): boolean {
-  const [now, then] = [read(newer), read(older)];
-  return isOfOthers(now, then) || areOfTwo(now, then);
 }
 
 /** The older statement is only about what is gone for good, apart from words for having it. */

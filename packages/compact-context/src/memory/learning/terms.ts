@@ -90,7 +90,7 @@ const FUNCTION = list(`
   a an the this that these those it its i me my mine we us our ours you your he she they them their to of in on at by for
   from with as and or but so not no is are was were be been being am has have had do does did will would can could
   should please also just very too now longer any more anymore instead rather actually sorry correction from going
-  forward always never ever every changed change moved switched dropped mind don didn doesn isn aren wasn won't don't doesn't isn't aren't
+  forward always never ever every changed change moved switched dropped mind don didn doesn isn aren wasn won't don't
   all за unter über als zur zum ко всё from unter per behind larger smaller more less most least maximum minimum max min bei beim adelante finalement verdade нас нам 定 定在 うち can't must
   fine ok okay allowed need free remember note over than then here there let lets decided
   der die das den dem des ein eine einen einem einer und oder aber ist sind war bin nicht kein keine keinen mehr jetzt ab
