@@ -430,7 +430,8 @@ function lastWords(entries: readonly Entry[]): { closing: string; nextSteps: rea
     after.length < LAST_TEXTS && asked >= 0 ? sentencesIn(entries.slice(0, asked)).slice(-1) : [];
   if (closing !== "") return { closing, nextSteps: nextStepsIn(after.at(-1) ?? []) };
   const steps = [
-    ...[...before, ...after.slice(-LAST_TEXTS, -2)].flatMap(leftIn),
+    ...before.flatMap((all) => leftIn(all)),
+    ...after.slice(-LAST_TEXTS, -2).flatMap((all) => leftIn(all, true)),
     ...after.slice(-2).flatMap((all) => nextStepsIn(all, true)),
   ];
   return { closing, nextSteps: [...new Set(steps)] };
