@@ -113,6 +113,7 @@ describe("readAction of commands", () => {
   it("reads a command over several lines, and an escaped quote within quotes", () => {
     const command = "mkdir -p out && \\\n  LIMIT=31 && \\\n  node weigh.mjs \\\n    --all";
     expect(words("Bash", { command })).toBe("ran `mkdir -p out && node weigh.mjs --all`");
+    expect(words("Bash", { command: "echo a\\\\\nnpx tsc" })).toBe("ran `npx tsc`");
     const body = 'body=$\'## Weigh\\n- It\\\'s by the gram; "no" ounces\' && gh api -X PATCH -f body="$body"';
     expect(words("Bash", { command: body })).toBe('ran `gh api -X PATCH -f body="$body"`');
   });

@@ -206,6 +206,9 @@ const run: Reader = ({ args, text }) => {
   return command === undefined ? undefined : (readEditorLine(command) ?? runOf(command));
 };
 
+const HANDS_IN =
+  /^echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT(?:(?: && git add -A)? && (?:cat|git diff)(?: [^;&|<>`$()]*)?)?$/;
+
 /** Commands of SWE-agent's file editor, issued like shell commands, and the last one of mini-swe-agent. */
 function readEditorLine(command: string): Action | undefined {
   const [first = "", ...rest] = command.trim().split("\n");
@@ -215,7 +218,7 @@ function readEditorLine(command: string): Action | undefined {
     return action("edit", told(`edited lines ${target.replace(":", "–")} of the open file`, what));
   }
   if (rest.length > 0) return undefined;
-  if (first.startsWith("echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT")) return action("message", "submitted");
+  if (HANDS_IN.test(first)) return action("message", "submitted");
   if (verb === "open" && target !== "") return read({ name: verb, args: { path: target }, text: undefined });
   if (verb === "create" && target !== "") return changed([untold(target, "created")]);
   return verb === "submit"

@@ -46,7 +46,7 @@ export function readSteps(command: string): Step[] {
     tokens = [];
   };
   let inComment = false;
-  for (const [token, operator] of script.replace(/\\\n[ \t]*/g, " ").matchAll(TOKEN)) {
+  for (const [token, operator] of script.replace(/(?<!\\)((?:\\\\)*)\\\n[ \t]*/g, "$1 ").matchAll(TOKEN)) {
     if (token === "\n") inComment = false;
     else if (token.startsWith("#")) inComment = true;
     if (inComment) continue;
@@ -120,7 +120,8 @@ function programStart(words: readonly string[]): number {
   let at = 0;
   while (at < words.length) {
     const word = words[at] ?? "";
-    if (word === "timeout" || (word === "rtk" && /^(?:test|err)$/.test(words[at + 1] ?? ""))) at += 2;
+    if (word === "timeout" || (word === "rtk" && /^(?:test|err) ./.test(words.slice(at + 1).join(" "))))
+      at += 2;
     else if (ASSIGNMENT.test(word) || WRAPPERS.has(word) || word === "(" || word === "{") at += 1;
     else break;
   }
@@ -183,7 +184,7 @@ const LOOKERS = listed(
 const GIT_LOOKING =
   /^(?:status|log|diff|show|blame|ls-files|ls-tree|ls-remote|rev-parse|rev-list|describe|reflog|cat-file|shortlog|grep|merge-base|for-each-ref|name-rev|show-ref|show-branch|count-objects|check-ignore|whatchanged|diff-tree|var|version)$/;
 const LOOKING_STEP =
-  /^(?:git (?:branch|tag|remote|stash list|worktree list|config (?:--get|--list|-l)\b|notes (?:list|show)|submodule status)(?: (?:-[avrl]{1,3}|--?(?:all|list|merged|no-merged|show-current|contains|verbose|sort\S{0,40}|format\S{0,80})|get-url|show)\b.{0,300})?|gh \w{2,12} (?:view|list|diff|checks|status)\b.{0,2000}|gh api (?!.{0,2000}(?:-X|--method|-f|-F|--field|--raw-field|--input)\b).{0,2000}|(?:docker|podman) (?:ps|logs|images|inspect)\b.{0,500}|kubectl (?:get|describe|logs)\b.{0,500}|(?:npm|pnpm|yarn) (?:ls|list|view|info|why|outdated)\b.{0,500}|pip3? (?:list|show|freeze)\b.{0,200}|go (?:env|version|list|doc)\b.{0,500}|\S{1,100} (?:--version|-v|-V|--help|-h|version|help))$/;
+  /^(?:git (?:branch|tag|remote|stash list|worktree list|config (?:--get|--list|-l)\b|notes (?:list|show)|submodule status)(?: (?:-[avrl]{1,3}|--?(?:all|list|merged|no-merged|show-current|contains|verbose|sort\S{0,40}|format\S{0,80})|get-url|show)\b.{0,300})?|gh \w{2,12} (?:view|list|diff|checks|status)\b.{0,2000}|gh api (?!.{0,2000}(?:-X|--method|-f|-F|--field|--raw-field|--input)\b).{0,2000}|(?:docker|podman) (?:ps|logs|images|inspect)\b.{0,500}|kubectl (?:get|describe|logs)\b.{0,500}|(?:npm|pnpm|yarn) (?:ls|list|view|info|why|outdated)\b.{0,500}|pip3? (?:list|show|freeze)\b.{0,200}|go (?:env|version|list|doc)\b.{0,500}|golangci-lint linters|\S{1,100} (?:--version|-v|-V|--help|-h|version|help))$/;
 
 /** True for read-only commands (ls, cat, grep, git status, git log …). */
 export function isLookingCommand(command: string): boolean {

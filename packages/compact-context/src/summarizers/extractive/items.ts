@@ -325,8 +325,6 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
     case "run":
     case "edit":
       return [ranPiece(step, words, times)];
-    case "message":
-      return [{ ...ranPiece(step, words, times), weight: WEIGHTS.closing }];
     default:
       return [
         ranPiece(step, words, times),

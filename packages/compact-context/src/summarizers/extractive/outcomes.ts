@@ -204,7 +204,7 @@ const VERIFYING =
 /** Programs that run what their arguments name. */
 const STARTERS =
   /^(?:npm|pnpm|yarn|bun|bunx|npx|pnpx|deno|node|tsx|mise|just|task|rake|bundle|cargo|go|dotnet|swift|uv|uvx|poetry|pipenv|pdm|hatch|rye|python[\d.]*|bash|sh|zsh|ruby|php|composer|mix|sbt|lein|turbo|nx|lerna|docker|podman|docker-compose|xvfb-run|perl|rtk|moon)$/;
-const INSTALLS = /^(?:i|install|linters|add|remove|update|version|--version|-v|--help|-h)$/;
+const INSTALLS = /^(?:i|install|add|remove|update|version|--version|-v|--help|-h)$/;
 
 /** True where a program of the command tests, builds or checks; looking at files of that name is none. */
 function verifiesBy(command: string): boolean {
@@ -231,7 +231,7 @@ function outcomeOfCommand(command: string, given: readonly string[], { text, isE
   const late = [...given.slice(0, 3), ...given.slice(-4)].find((line) => TIMED_OUT.test(line.trim()));
   if (late !== undefined && (isError || code !== 0)) return failed(told(late), [], verifies);
   if (broken) return failedCommand(command, code, output, found, verifies);
-  const deciding = found.filter((one) => decides(one, found, programs.length > 1));
+  const deciding = found.filter((one) => decides(one, found));
   if (deciding.length > 0) return ofRunners(deciding, verifies);
   const echoed = echoedCommand(output);
   if (echoed !== undefined && isQuiet(echoed) && !readsThroughPipe(command))
@@ -330,18 +330,12 @@ function complaintsIn(output: readonly string[], command: string): string[] {
 
 /**
  * True for a runner that tells how the command ended. What a test prints looks like the lines of another runner: those
- * count only up to the runner that closed last, unless that one only wraps others. Of several programs in a row, one that
- * wraps others tells of its own.
+ * count only up to the runner that closed last, unless that one only wraps others.
  */
-function decides(one: Closing, all: readonly Closing[], several: boolean): boolean {
+function decides(one: Closing, all: readonly Closing[]): boolean {
   const last = all.at(-1);
   if (last === undefined || one === last) return true;
-  return (
-    one.state === "passed" ||
-    (several && WRAPPERS.has(one.runner)) ||
-    WRAPPERS.has(last.runner) ||
-    !last.verifies
-  );
+  return one.state === "passed" || WRAPPERS.has(last.runner) || !last.verifies;
 }
 
 const WRAPPERS: ReadonlySet<string> = new Set(["make", "mise", "npm", "nx", "docker", "cargo"]);

@@ -57,18 +57,13 @@ describe("open errors", () => {
     expect(openIn(user("go"), ...missing, ...shell("ls /y", "ls: /y: No such file", true))).toEqual([]);
   });
 
-  it("of a command that checks nothing close with its next run, which need not say that it went well", () => {
-    const broken = shell("node weigh.mjs", "ParcelError: no scale found", true);
-    expect(openIn(user("go"), ...broken)).toEqual(["ParcelError: no scale found"]);
-    expect(openIn(user("go"), ...broken, ...shell("node weigh.mjs", "true"))).toEqual([]);
-  });
-
-  it("of a command that checks nothing are none once the assistant has answered", () => {
-    const broken = shell("post tell --all", "PostError: no such quay", true);
-    const other = shell("post tell --each", "told 3 quays");
-    expect(openIn(user("go"), ...broken, ...other)).not.toEqual([]);
-    expect(openIn(user("go"), ...broken, ...other, says("All quays are told, one by one."))).toEqual([]);
-    expect(openIn(user("go"), ...shell("go test ./post", failing), says("Done."))).not.toEqual([]);
+  it("of a command that checks nothing stay open where it only ran again, or was answered", () => {
+    const broken = [user("go"), ...shell("node weigh.mjs", "ParcelError: no scale found", true)];
+    expect(openIn(...broken, ...shell("node weigh.mjs | tail -3", "no scale"))).not.toEqual([]);
+    expect(openIn(...broken, ...shell("node weigh.mjs", "running in background with ID: w1"))).not.toEqual(
+      [],
+    );
+    expect(openIn(...broken, says("There is no scale. Shall I look for another?"))).not.toEqual([]);
   });
 
   it("of a commit close with the next one that is made", () => {
@@ -108,11 +103,10 @@ describe("open errors", () => {
     expect(openIn(user(pasted))).toEqual(["TypeError: x is no function"]);
   });
 
-  it("are what users report until they are content", () => {
-    const reported = [user("The upload does not work."), says("I changed the scale. Try it.")];
-    expect(openIn(...reported)).not.toEqual([]);
-    expect(openIn(...reported, user("ok, works. great"))).toEqual([]);
-    expect(openIn(...reported, user("Great, but the upload still fails."))).not.toEqual([]);
+  it("are what users report, also where they are polite", () => {
+    const reported = [user("The upload does not work."), says("Shall I look at the scale?")];
+    for (const polite of ["Yes, thanks.", "Thanks for looking into it.", "Nice. It stops all the same."])
+      expect(openIn(...reported, user(polite))).not.toEqual([]);
   });
 
   it("are what users report until it is said to be solved", () => {
@@ -157,11 +151,10 @@ describe("next steps", () => {
     ).toEqual(["Only the parser remains.", "I'll merge main into the branch."]);
   });
 
-  it("are nothing that was announced before a commit", () => {
-    const commit = shell('git commit -am "Merge"', "[main 4f0c2aa] Merge\n 1 file changed");
-    const merging = [user("go"), says("I'll merge main into the branch."), ...edit];
-    expect(steps(...merging, ...shell("ls", "x"))).toEqual(["I'll merge main into the branch."]);
-    expect(steps(...merging, ...commit, ...shell("ls", "x"))).toEqual([]);
+  it("are still to be done where something else was committed", () => {
+    const commit = shell('git commit -am "Weigh"', "[main 4f0c2aa] Weigh\n 1 file changed");
+    const told = steps(user("go"), says("Next I will merge main into the branch."), ...commit);
+    expect(told).toEqual(["Next I will merge main into the branch."]);
   });
 
   it("are no looks", () => {
@@ -199,8 +192,14 @@ describe("work that was handed in", () => {
     expect(lastAnswer).toBe(2);
   });
 
-  it("goes on where that failed", () => {
-    expect(readConversation([...work, ...handIn("Error: not yet", true)]).answered).toBe(false);
+  it("goes on where that was not accepted, or nothing shows that it was", () => {
+    const refused = ["The user denied this operation.", "Wrong weight, try again", '{"status":"invalid"}'];
+    for (const list of [
+      handIn("Error: not yet", true),
+      handIn("").slice(0, 1),
+      ...refused.map((text) => handIn(text)),
+    ])
+      expect(readConversation([...work, ...list])).toMatchObject({ answered: false, lastAnswer: undefined });
   });
 });
 

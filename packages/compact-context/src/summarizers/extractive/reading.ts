@@ -137,7 +137,7 @@ export function* readInSteps(messages: readonly Message[], context?: SummaryCont
   const reports = yield* openReports(entries);
   const verification = lastVerification(steps);
   yield;
-  const openErrors = [...findOpenErrors(steps, lastAnswer(entries)), ...reports];
+  const openErrors = [...findOpenErrors(steps), ...reports];
   yield;
   const users = scene.messages.filter(({ role }) => role === "user");
   const notices = users.flatMap((message) => messageText(message).split(NOTICE).slice(1));
@@ -228,7 +228,7 @@ function* readSteps({ messages, staysOf, typed }: Scene): Steps<Step[]> {
 
 function* readEntries({ messages, staysOf, typed }: Scene, steps: readonly Step[]): Steps<Entry[]> {
   const stepsOf = groupBy(steps, ({ message }) => message);
-  const said: LastSaid = { asked: "", before: "", typed: typed.said };
+  const said: LastSaid = { asked: "", before: "", typed };
   return yield* flatMapInSteps(messages, (message, index) => {
     if (message.role !== "user" && message.role !== "assistant") return [];
     const calls = stepsOf.get(index) ?? [];
@@ -252,11 +252,11 @@ const THOUGHT =
 /** Some hosts write this sentence as the assistant without being asked. */
 const NOTHING_SAID = "No response requested.";
 
-/** The assistant's last words while they wait for a reply, the text before, and what people typed, by message. */
+/** The assistant's last words while they wait for a reply, the text before, and the commands that stand in the chat. */
 interface LastSaid {
   asked: string;
   before: string;
-  readonly typed: ReadonlyMap<number, string>;
+  readonly typed: TypedRuns;
 }
 
 /** What the text of a message is. */
@@ -268,10 +268,13 @@ function spokenEntry(
   said: LastSaid,
 ): Entry | undefined {
   const { role, id } = message;
-  const text = messageText(message).trim();
+  const { runs, said: typed } = said.typed;
+  const text = messageText(message)
+    .replace(runs.get(index)?.written ?? "", "")
+    .trim();
   const whole = role === "assistant" ? readTextCalls(text.replace(THOUGHT, ""), id).said : text;
   const foreign = FOREIGN.test(whole);
-  const words = foreign || role === "assistant" ? whole : (said.typed.get(index) ?? readSaid(message));
+  const words = foreign || role === "assistant" ? whole : (typed.get(index) ?? readSaid(message));
   const answer = readPrompted(whole, said.before);
   said.before = whole;
   if (answer !== undefined) return { kind: "answer", message: index, id, answer };
@@ -374,26 +377,19 @@ interface Report extends OpenError {
   readonly stays: boolean;
 }
 
-/**
- * Failures that users report, until they are content, or until the assistant says that they are solved and something
- * passed.
- */
+/** Failures that users report, until the assistant says that they are solved and something passed. */
 function* openReports(entries: readonly Entry[]): Steps<OpenError[]> {
   const reports: Report[] = [];
   let passed = false;
   for (const [index, entry] of entries.entries()) {
     if (index % 64 === 0) yield;
     if (entry.kind === "step") passed ||= entry.step.outcome.state === "passed";
-    if (saysSolved(entry, passed)) for (const report of reports) report.solved = true;
+    if (entry.kind === "assistant" && passed && SOLVED.test(entry.speech.text.slice(0, 4_000)))
+      for (const report of reports) report.solved = true;
     if (entry.kind === "user" && addReports(entry.speech, reports)) passed = false;
   }
   const open = reports.filter(({ solved, stays }) => !solved && !stays);
   return open.map(({ text, from }) => ({ text, from })).reverse();
-}
-
-function saysSolved(entry: Entry, passed: boolean): boolean {
-  if (entry.kind === "user") return CONTENT.test(entry.speech.text.trim());
-  return entry.kind === "assistant" && passed && SOLVED.test(entry.speech.text.slice(0, 4_000));
 }
 
 /** Adds what a user reports; what is still so was not solved. True where there is something. */
@@ -405,11 +401,14 @@ function addReports({ sentences, stays }: Speech, reports: Report[]): boolean {
   return found.length > 0;
 }
 
+/** What says that work which was handed in is not done. */
+const NOT_DONE = /wrong|invalid|not yet|try again|rejected|fail|feedback/i;
+
 /** True for a call that ends the work and says what came of it. */
 function handsIn(entry: Entry): entry is Extract<Entry, { kind: "step" }> {
-  return (
-    entry.kind === "step" && entry.step.action.kind === "message" && entry.step.outcome.state !== "failed"
-  );
+  if (entry.kind !== "step" || entry.step.result === undefined) return false;
+  const { action, outcome, result } = entry.step;
+  return action.kind === "message" && tookEffect(outcome) && !NOT_DONE.test(result.text);
 }
 
 /** Number of the assistant's last messages that may state open work. */
@@ -426,18 +425,13 @@ function lastWords(entries: readonly Entry[]): { closing: string; nextSteps: rea
   const newest = entries.findLast((entry) => entry.kind === "assistant");
   if (newest?.speech.stays === "whole") return { closing, nextSteps: [] };
   const asked = entries.findLastIndex(({ kind }) => kind === "user" || kind === "foreign");
-  const committed = entries.findLastIndex(
-    (entry) =>
-      entry.kind === "step" &&
-      /\bcommitted: /.test(entry.step.action.words) &&
-      tookEffect(entry.step.outcome),
-  );
-  const after = sentencesIn(entries.slice(Math.max(asked, committed) + 1));
+  const after = sentencesIn(entries.slice(asked + 1));
   const before =
-    after.length < LAST_TEXTS && asked > committed ? sentencesIn(entries.slice(0, asked)).slice(-1) : [];
+    after.length < LAST_TEXTS && asked >= 0 ? sentencesIn(entries.slice(0, asked)).slice(-1) : [];
   if (closing !== "") return { closing, nextSteps: nextStepsIn(after.at(-1) ?? []) };
   const steps = [
-    ...[...before, ...after.slice(-LAST_TEXTS, -2)].flatMap(leftIn),
+    ...before.flatMap((all) => leftIn(all)),
+    ...after.slice(-LAST_TEXTS, -2).flatMap((all) => leftIn(all, true)),
     ...after.slice(-2).flatMap((all) => nextStepsIn(all, true)),
   ];
   return { closing, nextSteps: [...new Set(steps)] };
@@ -445,7 +439,7 @@ function lastWords(entries: readonly Entry[]): { closing: string; nextSteps: rea
 
 /** The reply of a person who is content with what was done: praise that ends there, or thanks. */
 const CONTENT =
-  /^(?:(?:ok(?:ay)?|yes|yeah|yep)[,.!]?\s{1,3})?(?:(?:thanks|thank you|danke|merci|gracias|obrigad[oa]|спасибо|谢谢|ありがとう)(?![\p{L}])|(?:good|great|perfect|nice|excellent|awesome|cool|lgtm|looks good|that works|it works|works|super|parfait|perfecto|отлично|很好)(?: (?:work|job|stuff|one))?\s{0,3}(?:[^\p{L}\p{N}\s]|$))/iu;
+  /^(?:(?:thanks|thank you|danke|merci|gracias|obrigad[oa]|спасибо|谢谢|ありがとう)(?![\p{L}])|(?:good|great|perfect|nice|excellent|awesome|cool|lgtm|looks good|that works|it works|works|super|parfait|perfecto|отлично|很好)(?: (?:work|job|stuff|one))?\s{0,3}(?:[^\p{L}\p{N}\s]|$))/iu;
 
 function lastAnswer(entries: readonly Entry[]): number | undefined {
   const at = entries.findLastIndex((entry, index) => {
@@ -472,15 +466,18 @@ const AT_WORK = 2;
  * Visible reasoning counts: what was found a moment ago is often said nowhere else. Nothing where the assistant's newest
  * messages stay: they show where it stopped.
  */
-function wordsAtWork({ messages, staysOf }: Scene, requests: readonly Speech[]): string[] {
+function wordsAtWork({ messages, staysOf, typed }: Scene, requests: readonly Speech[]): string[] {
   const asked = requests.at(-1)?.message ?? -1;
-  const spoken = messages.slice(asked + 1).filter(({ role }) => role === "assistant");
-  if (spoken.some((message) => staysOf(message) === "whole")) return [];
+  const spoken = [...messages.entries()].slice(asked + 1).filter(([, { role }]) => role === "assistant");
+  if (spoken.some(([, message]) => staysOf(message) === "whole")) return [];
   return spoken
-    .filter((message) => staysOf(message) === "no")
-    .flatMap(({ id, parts }) =>
+    .filter(([, message]) => staysOf(message) === "no")
+    .flatMap(([index, { id, parts }]) =>
       parts.flatMap((part) => {
-        if (part.type === "text") return [oneLine(readTextCalls(part.text, id).said)];
+        if (part.type === "text") {
+          const text = part.text.replace(typed.runs.get(index)?.written ?? "", "");
+          return [oneLine(readTextCalls(text, id).said)];
+        }
         return part.type === "reasoning" ? [oneLine(part.text)] : [];
       }),
     )

@@ -409,13 +409,21 @@ const FINISHED =
 
 /** Next steps that an assistant announces as still to be done; with `atWork` also what it says that it does with the calls beside it. */
 export function nextStepsIn(all: readonly Sentence[], atWork = false): string[] {
-  const underWay = atWork ? all.filter(isUnderWay).slice(-2) : [];
-  return textsOf(all, (sentence) => isNextStep(sentence) || isLeft(sentence) || underWay.includes(sentence));
+  return announcedIn(all, atWork, (sentence) => isNextStep(sentence) || isLeft(sentence));
 }
 
-/** What it says is left, waits or is not committed. */
-export function leftIn(all: readonly Sentence[]): string[] {
-  return textsOf(all, isLeft);
+/** The same of what it says is left, waits or is not committed. */
+export function leftIn(all: readonly Sentence[], atWork = false): string[] {
+  return announcedIn(all, atWork, isLeft);
+}
+
+function announcedIn(
+  all: readonly Sentence[],
+  atWork: boolean,
+  holds: (sentence: Sentence) => boolean,
+): string[] {
+  const underWay = atWork ? all.filter(isUnderWay).slice(-2) : [];
+  return textsOf(all, (sentence) => holds(sentence) || underWay.includes(sentence));
 }
 
 function isNextStep({ plain, heading, item, text: own }: Sentence): boolean {

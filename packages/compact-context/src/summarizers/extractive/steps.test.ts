@@ -170,11 +170,14 @@ describe("where the repository stands", () => {
         ...bash("echo x > src/scale.ts", ""),
         ...write("/tmp/body.md"),
         ...write("/tmp/repo/ramp.ts"),
+        ...write("src/index.ts"),
+        ...write("apps/post/src/index.ts"),
       ]),
       "Repository",
     );
     expect(told?.match(/scale\.ts/g)).toHaveLength(1);
     expect(told).toContain("ramp.ts");
+    expect(told?.match(/index\.ts/g)).toHaveLength(2);
     expect(told).not.toMatch(/body\.md/);
   });
 
@@ -298,12 +301,19 @@ describe("the last checks", () => {
     expect(told).toContain("passed 1 package\n");
   });
 
-  it("tell no check that was typed wrongly, and an edit that was tested by what it did", async () => {
+  it("tell a check as failed where its own tests say that an option is unknown", async () => {
+    const broken =
+      " FAIL  src/cli.test.ts > weighs\nError: unknown option '--gram'\n Tests  1 failed | 2 passed (3)";
+    const list = [...bash("npx vitest run", " Tests  3 passed (3)"), ...bash("npx vitest run", broken)];
+    expect(section(await summaryOf(list), "Last checks")).toContain("failed 1 failed | 2 passed (3)");
+    const linters = bash("make linters", "scale.py: line too long\nExit Code: 2");
+    expect(section(await summaryOf(linters), "Last checks")).toContain("`make linters`: failed");
+  });
+
+  it("tell an edit that was tested by what it did, and no list of linters", async () => {
     expect(
       section(await summaryOf(bash("golangci-lint linters", "gofmt: on")), "Last checks"),
     ).toBeUndefined();
-    const unknown = "Exit code 2\nerror: unrecognized subcommand 'tset'";
-    expect(section(await summaryOf(bash("npm run tset:ci", unknown)), "Last checks")).toBeUndefined();
     const edited = step(
       "EditActionArguments",
       { path: "scale.py", old_string: "a", new_string: "b" },

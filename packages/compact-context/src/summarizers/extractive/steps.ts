@@ -48,7 +48,7 @@ export interface OpenError {
 export function lastVerification(steps: readonly Step[]): Step[] {
   const runs = new Map<string, Step>();
   for (const step of steps) {
-    if (!step.outcome.verifies || isMisuse(step)) continue;
+    if (!step.outcome.verifies) continue;
     const key = keyOf(step);
     runs.delete(key);
     runs.set(key, step);
@@ -129,25 +129,21 @@ const MISUSE =
 /** Same for a check, whose own failures may say that something was not found. */
 const NO_SUCH_CHECK = /\b(?:unrecognized|unknown|unexpected) (?:sub)?(?:command|option|argument|flag)\b/i;
 /**
- * For commands that check nothing, only failures among this many last calls are open, and none before an answer: work
- * continued without them.
+ * For commands that check nothing, only failures among this many last calls are open: work continued without
+ * them.
  */
 const LATE = 25;
 
 /** The failures in the newest run of each kind of check, newest first. */
-export function findOpenErrors(steps: readonly Step[], answer = -1): OpenError[] {
-  const late = new Set(steps.slice(-LATE).filter(({ message }) => message > answer));
+export function findOpenErrors(steps: readonly Step[]): OpenError[] {
   const failed = new Map<string, Step>();
   for (const step of steps) {
     const kind = step.outcome.state === "failed" ? kindOfFailure(step) : undefined;
-    if (kind === undefined) {
-      // What checks nothing need not say that it went well.
-      if (late.has(step) && !step.outcome.verifies && step.result !== undefined) failed.delete(keyOf(step));
-      continue;
-    }
+    if (kind === undefined) continue;
     for (const other of [kind, ...kindsOf(step)]) failed.delete(other);
     failed.set(kind, step);
   }
+  const late = new Set(steps.slice(-LATE));
   const counts = (step: Step): boolean =>
     !step.stays && !isMisuse(step) && (step.outcome.verifies || isConflict(step) || late.has(step));
   return unsettled([...failed.values()].filter(counts), steps)
@@ -173,7 +169,7 @@ function isConflict(step: Step): boolean {
 
 function isMisuse(step: Step): boolean {
   const told = step.outcome.verifies ? NO_SUCH_CHECK : MISUSE;
-  return step.outcome.state === "failed" && linesOfFailure(step).some((line) => told.test(line));
+  return linesOfFailure(step).some((line) => told.test(line));
 }
 
 /** A step's kinds of checks, its own first; for a command that checks nothing, the command itself. */
@@ -381,14 +377,16 @@ export function readRepository(steps: readonly Step[]): Repository {
     .filter(({ outcome }) => tookEffect(outcome))
     .flatMap(({ action }) => action.files.filter(({ effect }) => effect !== "read").map(({ path }) => path))
     .filter((path) => !NOTE.test(path));
-  const isNamedWhole = (path: string): boolean =>
-    path.includes("/") && since.some((other) => other.endsWith(`/${path}`));
+  const whole = since.filter((path) => path.startsWith("/")).map((path) => path.split("/"));
+  const parts = new Set(whole.flatMap((names) => names.map((_, from) => names.slice(from).join("/"))));
   const elsewhere = commit !== "" && on !== "" && on !== branch ? ` on ${on}` : "";
   return {
     branch,
     commit: `${commit}${elsewhere}`,
     pushed,
-    changed: [...new Set(since)].filter((path) => !isNamedWhole(path)),
+    changed: [...new Set(since)].filter(
+      (path) => path.startsWith("/") || !path.includes("/") || !parts.has(path),
+    ),
   };
 }
 

@@ -90,23 +90,51 @@ describe("calls that are written into the text", () => {
     expect(lastAnswer).toBeUndefined();
   });
 
+  const block = (words: string, command: string, id: string): Message =>
+    says("assistant", `${words}\n\n\`\`\`mswea_bash_command\n${command}\n\`\`\``, id);
+
   it("of mini-swe-agent are read with their output, which is no request", async () => {
-    const runs = (words: string, command: string, id: string): Message =>
-      says("assistant", `${words}\n\n\`\`\`mswea_bash_command\n${command}\n\`\`\``, id);
     const { text } = await builtinSummarizer.summarize(
       [
         says("user", "Weigh the parcels by the gram.", "m1"),
-        runs("I run the tests.", "npm test", "m2"),
+        block("I run the tests.", "npm test", "m2"),
         says("user", "<returncode>1</returncode>\n<output>\n 2 failed, 3 passed\n</output>", "m3"),
-        runs("Done.", "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && git diff --cached", "m4"),
-        says("user", "diff --git a/scale.py b/scale.py\n-    return ounces\n+    return grams", "m5"),
+        block("Done.", "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT && git diff --cached", "m4"),
+        says("user", "<returncode>0</returncode>\n<output>\n+    return grams\n</output>", "m5"),
       ],
       { maxTokens: 600 },
     );
     expect(text).toContain("Current request (user), answered\n> Weigh the parcels by the gram.\n");
     expect(text).toMatch(/I run the tests\.\nDid: ran `npm test`: failed/);
     expect(text).toContain("submitted");
-    expect(text).not.toContain("return grams");
+    expect(text).not.toContain("mswea");
+  });
+
+  it("of mini-swe-agent were not run where a person speaks next, or nobody", () => {
+    const asked = says("user", "Which tests are there?", "m1");
+    const shown = block("I would run this:", "npm test", "m2");
+    const list = [asked, shown, says("user", "No. Never run the tests unasked.", "m3")];
+    const { steps, requests, rules } = readConversation(list);
+    expect(steps).toEqual([]);
+    expect(requests.map(({ text }) => text)).toEqual([
+      "Which tests are there?",
+      "No. Never run the tests unasked.",
+    ]);
+    expect(rules).not.toEqual([]);
+    expect(readConversation([asked, block("", "ls", "m2")])).toMatchObject({ answered: true, steps: [] });
+  });
+
+  it("of mini-swe-agent are more than handed in where they do more", () => {
+    const run = (behind: string): string => {
+      const command = `echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT${behind}`;
+      const printed = says("user", "<returncode>0</returncode>", "m2");
+      return readConversation([block("Done.", command, "m1"), printed]).steps[0]?.action.words ?? "";
+    };
+    for (const behind of ["", " && cat patch.txt", " && git add -A && git diff --cached"])
+      expect(run(behind)).toBe("submitted");
+    expect(run(' && git add -A && git commit -m "Weigh"')).toBe('committed: "Weigh"');
+    expect(run("; rm scale.py")).toContain("rm scale.py");
+    expect(run(" && cat a && npm test")).toContain("npm test");
   });
 });
 

@@ -30,7 +30,7 @@ const FRAME = /^[ \t]{0,8}<\/?function_calls>[ \t]*$/gm;
 
 /** Reads the calls in an assistant's text; their ids are made of the message's own. */
 export function readTextCalls(written: string, id: string): TextCalls {
-  if (!written.includes("</")) return { calls: [], said: written.replace(BLOCK, "") };
+  if (!written.includes("</")) return { calls: [], said: written };
   const text = written.replace(PREFIX, "");
   const calls: ToolCallPart[] = [];
   const said: string[] = [];
@@ -90,7 +90,10 @@ const SHARES = /^\s{0,8}(?:>\s)?Add (?:the|[\d.,]{1,9}k tokens of(?: command)?) 
 /** How it hands one to the model. */
 const RAN = /^I ran this command:\s{1,9}(\S[^\n]{0,2000})\n\s{0,9}\n?And got this output:\n([\s\S]*)/;
 /** A command of mini-swe-agent's, which sends its output as the next message of the user. */
-const BLOCK = /^```mswea_bash_command\n([\s\S]{1,20000}?)\n```\s*$/m;
+const BLOCK = "```mswea_bash_command\n";
+const BLOCK_END = "\n```";
+/** How such an output begins. */
+const PRINTED = /^\s*<(?:returncode|exception)>/;
 /** An output may be read as so many messages, by turns of both sides. */
 const MOST_PARTS = 40;
 
@@ -99,26 +102,36 @@ const MOST_PARTS = 40;
  * nothing but output.
  */
 export interface TypedRuns {
-  readonly runs: ReadonlyMap<number, { readonly call: ToolCallPart; readonly output: string }>;
+  readonly runs: ReadonlyMap<number, TypedRun>;
   readonly outputs: ReadonlySet<number>;
   /** What people typed, by message; that of an output is left out. */
   readonly said: ReadonlyMap<number, string>;
 }
 
+interface TypedRun {
+  readonly call: ToolCallPart;
+  readonly output: string;
+  /** What is no words of the message; "" where it has none. */
+  readonly written: string;
+}
+
 export function* readTypedRuns(messages: readonly Message[]): Steps<TypedRuns> {
-  const runs = new Map<number, { readonly call: ToolCallPart; readonly output: string }>();
+  const runs = new Map<number, TypedRun>();
   const outputs = new Set<number>();
   const said = new Map<number, string>();
-  const add = (message: Message, index: number, command: string, printed: Printed): void => {
-    const call = { type: "toolCall", id: `${message.id}#0`, name: "bash", arguments: { command } } as const;
-    runs.set(index, { call, output: printed.text });
+  const add = (index: number, command: string, printed: Printed, written = ""): void => {
+    const id = `${messages[index]?.id}#0`;
+    const call = { type: "toolCall", id, name: "bash", arguments: { command } } as const;
+    runs.set(index, { call, output: printed.text, written });
     for (const at of printed.at) outputs.add(at);
   };
   const read = (message: Message, index: number): void => {
-    const block = blockIn(message);
     const next = messages[index + 1];
-    if (block !== undefined && next?.role === "user")
-      add(message, index, block, { text: messageText(next), at: [index + 1] });
+    const written = blockOf(message, next);
+    if (next !== undefined && written !== "") {
+      const command = written.slice(BLOCK.length, -BLOCK_END.length);
+      add(index, command, { text: messageText(next), at: [index + 1] }, written);
+    }
     if (message.role !== "user" || outputs.has(index)) return;
     const [, handed, output = ""] = RAN.exec(messageText(message)) ?? [];
     const own = readSaid(message);
@@ -127,7 +140,7 @@ export function* readTypedRuns(messages: readonly Message[]): Steps<TypedRuns> {
     if (command === undefined) return;
     const printed = handed === undefined ? printedBehind(messages, index + 1) : { text: output, at: [index] };
     if (printed === undefined) return;
-    add(message, index, command, printed);
+    add(index, command, printed);
   };
   for (const [index, message] of messages.entries()) {
     read(message, index);
@@ -136,8 +149,13 @@ export function* readTypedRuns(messages: readonly Message[]): Steps<TypedRuns> {
   return { runs, outputs, said };
 }
 
-function blockIn(message: Message): string | undefined {
-  return message.role === "assistant" ? BLOCK.exec(messageText(message))?.[1] : undefined;
+/** The block in a message with the command whose output is the next message; "" if there is none. */
+function blockOf(message: Message, next: Message | undefined): string {
+  if (message.role !== "assistant" || next?.role !== "user" || !PRINTED.test(messageText(next))) return "";
+  const text = messageText(message);
+  const from = text.indexOf(BLOCK);
+  const end = from < 0 ? -1 : text.indexOf(BLOCK_END, from + BLOCK.length);
+  return end < 0 ? "" : text.slice(from, end + BLOCK_END.length);
 }
 
 /** An output, and the messages that have it. */
