@@ -1,8 +1,10 @@
 import {
+  AGAIN,
   FORBIDS,
   LASTING,
   LEAD,
   NEGATED,
+  ONCE,
   PERMITS,
   STRONG_CHANGE,
   TELLS_CHANGE,
@@ -340,4 +342,10 @@ export function isParallelOf({ text }: Read, then: Read): boolean {
   const areValues = ({ value: terms }: Key): boolean => [...terms].some(isValue);
   const isOfOneKind = old.value.size === 1 && areValues(now) === areValues(old);
   return isOfOneKind && sameTerms(now.subject, old.subject) && !sameTerms(now.value, old.value);
+}
+
+/** A permission for one time lifts no rule. */
+export function permitsOnce({ text, permits }: Read): boolean {
+  const once = ONCE.exec(text);
+  return permits && once !== null && !NEGATED.test(text.slice(0, once.index)) && !AGAIN.test(text);
 }

@@ -1,15 +1,14 @@
+import { LEAD, NO_MORE, OTHERS, STRONG_CHANGE, TELLS_CHANGE, WEAK_CHANGE } from "./language.ts";
 import {
-  AGAIN,
-  LEAD,
-  NEGATED,
-  NO_MORE,
-  ONCE,
-  OTHERS,
-  STRONG_CHANGE,
-  TELLS_CHANGE,
-  WEAK_CHANGE,
-} from "./language.ts";
-import { clausesIn, clausesOf, isParallelOf, type Key, type Read, read, subjectIn } from "./meaning.ts";
+  clausesIn,
+  clausesOf,
+  isParallelOf,
+  type Key,
+  permitsOnce,
+  type Read,
+  read,
+  subjectIn,
+} from "./meaning.ts";
 import { tellsSwapOf } from "./passives.ts";
 import {
   bare,
@@ -53,12 +52,6 @@ export function relationOf(newer: string, older: string): Relation {
   if (!sharesKey(now, then) && !partsOf(now).some((part) => sameButForValues(part, then)))
     return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
   return now.tellsChange || tellsOldValue(now, then) ? "replaces" : "conflicts";
-}
-
-/** A permission for one time lifts no rule. */
-function permitsOnce({ text, permits }: Read): boolean {
-  const once = ONCE.exec(text);
-  return permits && once !== null && !NEGATED.test(text.slice(0, once.index)) && !AGAIN.test(text);
 }
 
 /** The speaker moved away from a place. */
