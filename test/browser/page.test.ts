@@ -117,6 +117,15 @@ describe.skipIf(!canDrive)("the page", () => {
     expect((await rows(tab))[0]).toContain("summary");
   });
 
+  it("stays where it is when the link to the details is followed", async () => {
+    const { tab, problems } = await open([medium], { hash: "#tab=archive" });
+    await ready(tab);
+    await tab.evaluate("{ window.opened = true; document.querySelector('.skip').click(); }");
+    await until(tab, "document.activeElement?.id === 'panels'");
+    expect(await tab.evaluate("window.opened")).toBe(true);
+    expect(problems).toEqual([]);
+  });
+
   it("follows an address that is changed by hand", async () => {
     const { tab, problems } = await open([medium], { hash: "#tab=window" });
     await ready(tab);

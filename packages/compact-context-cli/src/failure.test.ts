@@ -48,6 +48,8 @@ describe("failures", () => {
     expect(report(error, 44).text).toBe(`${told}${wrapped}\n`);
     // A terminal of unknown size says 0.
     for (const columns of [undefined, 0]) expect(report(error, columns).text).toBe(`${told}${hint}\n`);
+    const framed = new CompactError("NotFound", "no file", { hint: "here:\n    ^" });
+    expect(report(framed).text).toBe(`${told}here:\n            ^\n`);
   });
 
   it("of use exit with 2", () => {

@@ -83,9 +83,9 @@ describe("main", () => {
   });
 
   it.each([
-    ["after an error", "nothing-here.json", 1],
-    ["after a success", "--version", 0],
-  ])("ends when both outputs are written, %s", async (_when, word, expected) => {
+    ["after an error", "nothing-here.json", 1, ["stdout", "stderr"]],
+    ["after a success", "--version", 0, ["stdout", "stdout", "stderr"]],
+  ])("ends when both outputs are written, %s", async (_when, word, expected, flushed) => {
     const written: string[] = [];
     const screen = (name: string): CliPorts["stdout"] => ({
       write: () => undefined,
@@ -95,7 +95,7 @@ describe("main", () => {
     });
     const { code } = await run([word], { stdout: screen("stdout"), stderr: screen("stderr") });
     expect(code).toBe(expected);
-    expect(written.slice(-2)).toEqual(["stdout", "stderr"]);
+    expect(written).toEqual(flushed);
   });
 });
 
