@@ -118,7 +118,7 @@ describe.skipIf(!canDrive)("the page", () => {
   });
 
   it("stays where it is when the link to the details is followed", async () => {
-    const { tab, problems } = await open([medium], { hash: "#tab=archive" });
+    const { tab, problems } = await open([medium], { hash: "#tab=window" });
     await ready(tab);
     await tab.evaluate("{ window.opened = true; document.querySelector('.skip').click(); }");
     await until(tab, "document.activeElement?.id === 'panels'");
