@@ -32,14 +32,12 @@ export type ItemKind =
 
 /** The terms of all items, and how often each has been said. */
 export interface Said {
-  /** The terms of each item, by its position in the list. */
-  readonly terms: readonly WeighedTerms[];
   /** Weight of each term. */
   rarity(term: string): number;
   /** Records that a text is in the summary, or next to it. */
   add(text: string): void;
-  /** Value of an item's unsaid content; it only decreases. */
-  novelty(terms: WeighedTerms): number;
+  /** Value of the unsaid content of an item, by its position in the list; it only decreases. */
+  novelty(index: number): number;
 }
 
 interface KnownTerm {
@@ -86,19 +84,19 @@ export function* createSaid(items: readonly Item[]): Steps<Said> {
     facts.set(run, found);
     return found;
   };
-  const terms = yield* flatMapInSteps(items, ({ text }, index): WeighedTerms[] => {
-    const own: KnownTerm[] = [];
+  const own = yield* flatMapInSteps(items, ({ text }, index): WeighedTerms[] => {
+    const terms: KnownTerm[] = [];
     const weights: number[] = [];
     const read = (term: string, weight: number): void => {
       const found = termOf(term, weight);
       if (found.last === index) return;
       found.count += 1;
       found.last = index;
-      own.push(found);
+      terms.push(found);
       weights.push(weight);
     };
     eachTerm(text, read, factsOf);
-    return [{ terms: own, weights }];
+    return [{ terms, weights }];
   });
   const whole = Math.max(1, Math.log(1 + items.length));
   let texts = 0;
@@ -107,7 +105,6 @@ export function* createSaid(items: readonly Item[]): Steps<Said> {
     term.rarity = term.isName ? rarity * (0.5 + term.last / items.length) : rarity;
   }
   return {
-    terms,
     rarity: (term) => known.get(term)?.rarity ?? 1,
     add(text) {
       texts += 1;
@@ -118,10 +115,11 @@ export function* createSaid(items: readonly Item[]): Steps<Said> {
       };
       eachTerm(text, read, factsOf);
     },
-    novelty({ terms: own, weights }) {
+    novelty(index) {
+      const { terms, weights } = own[index] as WeighedTerms;
       let sum = 0;
-      for (let at = 0; at < own.length; at++) {
-        const { rarity, times } = own[at] as KnownTerm;
+      for (let at = 0; at < terms.length; at++) {
+        const { rarity, times } = terms[at] as KnownTerm;
         sum += (weights[at] as number) * rarity * (AGAIN[times] ?? OFTEN);
       }
       return sum;
@@ -152,54 +150,10 @@ function isLasting({ kind, order, decides }: Item): boolean {
 /** Share of the room that the words of one message may take before its further pieces count less. */
 const MESSAGE_SHARE = 0.2;
 
-/** How much of their value further pieces of a message have left, once it took its share. */
-function createCrowd() {
-  const spent = new Map<number, number>();
-  let most = 0;
-  const messageOf = ({ episode, source }: Item): number => episode * 1e6 + source;
-  return {
-    left(item: Item): number {
-      const taken = item.kind === "assistant" ? (spent.get(messageOf(item)) ?? 0) : 0;
-      return taken > most ? most / taken : 1;
-    },
-    take(item: Item, cost: number): void {
-      spent.set(messageOf(item), (spent.get(messageOf(item)) ?? 0) + cost);
-    },
-    limit(room: number): void {
-      most = Math.max(most, MESSAGE_SHARE * room);
-    },
-  };
-}
-
 /** In room beyond this many tokens, what the latest messages say counts more until it fills its share of that room. */
 const SCARCE = 800;
 const NEWEST_SHARE = 0.4;
 const NEWEST = 3;
-
-interface Lasting {
-  /** What the content of an item is worth at least. A text that was typed twice comes first once. */
-  least(item: Item): number;
-  take(text: string, cost: number): void;
-  limit(room: number): void;
-}
-
-function createLasting(): Lasting {
-  const taken = new Set<string>();
-  let left = Number.POSITIVE_INFINITY;
-  return {
-    least(item) {
-      if (!isLasting(item)) return 0;
-      return left > 0 && !taken.has(item.text) ? LASTING : BEYOND_SHARE;
-    },
-    take(text, cost) {
-      taken.add(text);
-      left -= cost;
-    },
-    limit(room) {
-      left = Math.min(left, room);
-    },
-  };
-}
 
 /** Number of items re-rated per step. */
 const RATED_IN_A_STEP = 16;
@@ -226,15 +180,6 @@ function leadsOf(items: readonly Item[]): (number | undefined)[] {
   });
 }
 
-function countOnce(countText: (text: string) => number): (item: Item) => number {
-  const counted = new Map<Item, number>();
-  return (item) => {
-    const count = counted.get(item) ?? countText(item.text);
-    counted.set(item, count);
-    return count;
-  };
-}
-
 /**
  * Selects items greedily, discounting what was already said. An episode is never shown without its headline,
  * the beginning of its request, which may belong to the episode that it goes on with; an episode missing from
@@ -259,15 +204,17 @@ export class Selection {
   readonly #headlines: ReadonlyMap<number, Item>;
   readonly #said: Said;
   readonly #countText: (text: string) => number;
-  readonly #tokens: (item: Item) => number;
-  readonly #lasting = createLasting();
-  readonly #crowd = createCrowd();
+  readonly #counted = new Map<Item, number>();
   readonly #leads: readonly (number | undefined)[];
   /** Selected items, by position, with their parents. */
   readonly #told = new Set<number>();
-  /** Episodes with a selected item. */
-  readonly #episodes = new Set<number>();
-  /** Room in which the latest messages count more. */
+  /** Texts that came first because they last. */
+  readonly #texts = new Set<string>();
+  /** Tokens taken from each message of an episode; an episode is there with its first. */
+  readonly #spent = new Map<number, Map<number, number>>();
+  /** Tokens that one message may take, what lasts, and what the latest messages say. */
+  #ofMessage = 0;
+  #lasting = Number.POSITIVE_INFINITY;
   #newest = Number.POSITIVE_INFINITY;
   #open: Queue = new Queue([]);
 
@@ -281,7 +228,6 @@ export class Selection {
     this.#headlines = headlines;
     this.#said = said;
     this.#countText = countText;
-    this.#tokens = countOnce(countText);
     this.#leads = leadsOf(items);
   }
 
@@ -298,8 +244,8 @@ export class Selection {
   /** Takes the items with the most value per token until `room` is used; false if nothing more fits. */
   *fill(room: number): Steps<boolean> {
     const known = this.taken.length;
-    this.#lasting.limit(LASTING_SHARE * room);
-    this.#crowd.limit(room);
+    this.#lasting = Math.min(this.#lasting, LASTING_SHARE * room);
+    this.#ofMessage = Math.max(this.#ofMessage, MESSAGE_SHARE * room);
     this.#newest = Math.min(this.#newest, NEWEST_SHARE * (room - SCARCE));
     const first = yield* this.#takeFitting(room);
     if (this.taken.length === 0 && first !== undefined) {
@@ -315,11 +261,29 @@ export class Selection {
     return this.#items[index] as Item;
   }
 
+  #tokens(item: Item): number {
+    const count = this.#counted.get(item) ?? this.#countText(item.text);
+    this.#counted.set(item, count);
+    return count;
+  }
+
   #worth(index: number): number {
-    const novelty = this.#said.novelty(this.#said.terms[index] as WeighedTerms);
     const item = this.#at(index);
     const newest = item.newest === true && this.#newest > 0 ? NEWEST : 1;
-    return newest * item.weight * Math.max(novelty, this.#lasting.least(item)) * this.#crowd.left(item);
+    const worth = Math.max(this.#said.novelty(index), this.#leastWorth(item));
+    return newest * item.weight * worth * this.#shareLeft(item);
+  }
+
+  /** What the content of an item is worth at least. A text that was typed twice comes first once. */
+  #leastWorth(item: Item): number {
+    if (!isLasting(item)) return 0;
+    return this.#lasting > 0 && !this.#texts.has(item.text) ? LASTING : BEYOND_SHARE;
+  }
+
+  /** How much of their value further pieces of a message have left, once it took its share. */
+  #shareLeft({ kind, episode, source }: Item): number {
+    const taken = kind === "assistant" ? (this.#spent.get(episode)?.get(source) ?? 0) : 0;
+    return taken > this.#ofMessage ? this.#ofMessage / taken : 1;
   }
 
   #rate(index: number): number {
@@ -334,13 +298,13 @@ export class Selection {
     const item = this.#at(index);
     const headline = this.#headlines.get(item.episode);
     const opens = item.kind === "request" && item.order === 0;
-    const isOpen = [item, headline].some((one) => one !== undefined && this.#episodes.has(one.episode));
+    const isOpen = [item, headline].some((one) => one !== undefined && this.#spent.has(one.episode));
     return headline === undefined || opens || isOpen ? needed : [headline, ...needed];
   }
 
   #costOf(index: number): number {
     const item = this.#at(index);
-    const opening = this.#episodes.has(item.episode) ? 0 : HEADING_TOKENS;
+    const opening = this.#spent.has(item.episode) ? 0 : HEADING_TOKENS;
     const needed = this.#before(index).reduce((sum, one) => sum + this.#tokens(one), 0);
     return this.#tokens(item) + LABEL_TOKENS + opening + needed;
   }
@@ -348,12 +312,14 @@ export class Selection {
   #take(index: number, text = this.#at(index).text): void {
     for (const one of [...this.#before(index), { ...this.#at(index), text }]) {
       const cost = this.#tokens(one);
+      const spent = this.#spent.get(one.episode) ?? new Map<number, number>();
+      this.#spent.set(one.episode, spent.set(one.source, (spent.get(one.source) ?? 0) + cost));
       this.#said.add(one.text);
       this.taken.push(one);
-      this.#episodes.add(one.episode);
-      this.#crowd.take(one, cost);
       if (one.newest === true) this.#newest -= cost + LABEL_TOKENS;
-      if (isLasting(one)) this.#lasting.take(one.text, cost + HEADING_TOKENS);
+      if (!isLasting(one)) continue;
+      this.#texts.add(one.text);
+      this.#lasting -= cost + HEADING_TOKENS;
     }
     for (let at: number | undefined = index; at !== undefined; at = this.#leads[at]) this.#told.add(at);
   }
