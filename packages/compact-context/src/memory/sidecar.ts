@@ -2,7 +2,7 @@ import type { TextModel, TextModelAnswer, TextModelMessage } from "../core/ports
 import { CompactError, errorMessage, platform, requireOptions } from "../errors.ts";
 import { redact as redactBuiltIn } from "../redaction/redactor.ts";
 import { parsedJson } from "../summarizers/extractive/text.ts";
-import { ask, createBreaker } from "../summarizers/llm/asking.ts";
+import { ask, Breaker } from "../summarizers/llm/asking.ts";
 import { fallbackTokens, normalizeUsage } from "../tokens/usage.ts";
 
 /** Expected shape of the value; a list around one object, or an object around one list, is unwrapped. */
@@ -71,7 +71,7 @@ const SHOWN = 4_000;
 
 /** Creates a task runner; the only state shared by tasks is whether the model is available. */
 export function createSidecar({ model, redact = redactBuiltIn, onTask }: SidecarPorts): Sidecar {
-  const breaker = createBreaker();
+  const breaker = new Breaker();
 
   /** One request; the model's answer, or the failure. */
   const request = async (

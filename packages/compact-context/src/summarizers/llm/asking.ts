@@ -22,7 +22,13 @@ import { normalizeUsage } from "../../tokens/usage.ts";
 import { oneLine, parsedJson } from "../extractive/text.ts";
 import { proseOf } from "./complete.ts";
 import type { ModelSummarizerOptions } from "./options.ts";
-import { type PromptPart, promptMessages, SHAPES, withoutLoneSurrogates } from "./prompts.ts";
+import {
+  type PromptInput,
+  type PromptPart,
+  promptMessages,
+  SHAPES,
+  withoutLoneSurrogates,
+} from "./prompts.ts";
 
 // One part of the input, asked of one model: the requests, and whether an answer is a summary at all.
 
@@ -65,44 +71,39 @@ export async function ask(
   }
 }
 
-/** Circuit breaker: stops requests to a model that fails repeatedly, and retries once after a pause. */
-export interface Breaker {
-  /** False while open; after the pause true once, and again when that trial has ended. */
-  allows(): boolean;
-  succeeded(): void;
-  failed(): void;
-  /** The trial ended without showing whether the model works. */
-  undecided(): void;
-}
-
 /** Consecutive failures that open a breaker, and milliseconds until it is tried again. */
 const FAILURES = 3;
 const PAUSE_MS = 60_000;
 
-export function createBreaker(): Breaker {
-  let inRow = 0;
-  let openedAt = Number.NEGATIVE_INFINITY;
-  let trying = false;
-  return {
-    allows() {
-      if (inRow < FAILURES) return true;
-      if (trying || platform.clock() - openedAt < PAUSE_MS) return false;
-      trying = true;
-      return true;
-    },
-    succeeded() {
-      inRow = 0;
-      trying = false;
-    },
-    failed() {
-      inRow += 1;
-      trying = false;
-      openedAt = platform.clock();
-    },
-    undecided() {
-      trying = false;
-    },
-  };
+/** Circuit breaker: stops requests to a model that fails repeatedly, and retries once after a pause. */
+export class Breaker {
+  #inRow = 0;
+  #openedAt = Number.NEGATIVE_INFINITY;
+  #trying = false;
+
+  /** False while open; after the pause true once, and again when that trial has ended. */
+  allows(): boolean {
+    if (this.#inRow < FAILURES) return true;
+    if (this.#trying || platform.clock() - this.#openedAt < PAUSE_MS) return false;
+    this.#trying = true;
+    return true;
+  }
+
+  succeeded(): void {
+    this.#inRow = 0;
+    this.#trying = false;
+  }
+
+  failed(): void {
+    this.#inRow += 1;
+    this.#trying = false;
+    this.#openedAt = platform.clock();
+  }
+
+  /** The trial ended without showing whether the model works. */
+  undecided(): void {
+    this.#trying = false;
+  }
 }
 
 /** A model's state that a summarizer keeps across calls. */
@@ -145,8 +146,6 @@ interface Tried {
   readonly last: SummaryAttempt;
 }
 
-type Wanted = Pick<SummaryAttempt, "maxTokens"> & { readonly strategy: SummaryStrategy };
-
 /** Maximum retries for a shorter text, each with half the previous limit. */
 const SHORTER = 2;
 /** Minimum tokens worth requesting. */
@@ -161,35 +160,41 @@ const THINKING_TOKENS = 8192;
  */
 export async function climb(known: KnownModel, part: PartToAsk, run: Run): Promise<Tried> {
   const { onAttempt } = run.request;
-  let wanted: Wanted = { strategy: run.strategy, maxTokens: run.room };
+  let { strategy, room: maxTokens } = run;
   let shorter = 0;
   let thinking = false;
   for (;;) {
-    const { text, last } = await attempt(known, part, wanted, run);
+    const tried = await attempt(known, part, { strategy, maxTokens }, run);
+    const { text, last } = tried;
+    const half = Math.floor(maxTokens / 2);
+    let fallback: string;
     if (text !== undefined) {
       onAttempt?.(last);
-      return { text, last };
+      return tried;
     }
-    const half = Math.floor(wanted.maxTokens / 2);
-    let fallback: string;
     if (/^(?:too-long|truncated)$/.test(last.outcome) && shorter < SHORTER && half >= LEAST_PROSE) {
       fallback = "shorter";
       shorter += 1;
-      wanted = { ...wanted, maxTokens: half };
-    } else if (last.outcome === "refusal" && wanted.strategy !== "brief") {
+      maxTokens = half;
+    } else if (last.outcome === "refusal" && strategy !== "brief") {
       fallback = "brief";
-      wanted = { ...wanted, strategy: "brief" };
+      strategy = "brief";
     } else if (last.outcome === "reasoning-only" && !thinking && known.thinkingTokens < THINKING_TOKENS) {
       fallback = "thinking";
       thinking = true;
       known.thinkingTokens = THINKING_TOKENS;
-    } else return { text, last };
+    } else return tried;
     onAttempt?.({ ...last, fallback });
   }
 }
 
 /** Sends one request to one model within the remaining time. Throws only `Aborted`. */
-async function attempt(known: KnownModel, part: PartToAsk, wanted: Wanted, run: Run): Promise<Tried> {
+async function attempt(
+  known: KnownModel,
+  part: PartToAsk,
+  wanted: Pick<PromptInput, "strategy" | "maxTokens">,
+  run: Run,
+): Promise<Tried> {
   const { options, request, countText } = run;
   refuseAborted(request.signal);
   const started = platform.clock();
@@ -221,7 +226,7 @@ async function attempt(known: KnownModel, part: PartToAsk, wanted: Wanted, run: 
     seed: options.seed,
   };
   const limits = { milliseconds, signal: request.signal };
-  const asked = await ask(known.model, asking, limits).finally(known.breaker.undecided);
+  const asked = await ask(known.model, asking, limits).finally(() => known.breaker.undecided());
   const told = { ...base, durationMs: platform.clock() - started };
   if (asked.kind === "answer") return weigh(asked.answer, told, { known, part, run });
   known.breaker.failed();
@@ -252,31 +257,20 @@ function weigh(
   // The summary so far and its prose are not new content.
   const stale =
     previous === undefined || part.part > 1 ? run.stale : [...run.stale, previous, proseOf(previous)];
-  const judged = judge({ ...answer, text: said }, { maxTokens: run.room, countText: run.countText, stale });
-  if ("failure" in judged) {
-    if (FAULTS.includes(judged.failure)) known.breaker.failed();
-    return failed(base, { outcome: judged.failure, detail: judged.detail });
+  const judged = judge({ ...answer, text: said }, run, stale);
+  if (typeof judged !== "string") {
+    const [outcome, detail] = judged;
+    if (FAULTS.includes(outcome)) known.breaker.failed();
+    return failed(base, { outcome, detail });
   }
   known.breaker.succeeded();
-  const text = run.verified(judged.text);
+  const text = run.verified(judged);
   return text === undefined
     ? failed(base, { outcome: "unfounded", detail: "the source holds nothing of it" })
     : { text, last: base };
 }
 
 // ---- whether an answer is a summary
-
-/** What an answer is validated against. */
-interface Acceptance {
-  /** Maximum tokens of the text. */
-  readonly maxTokens: number;
-  readonly countText: (text: string) => number;
-  /** Texts that an answer must not repeat: the summary so far, earlier answers, single messages. */
-  readonly stale: readonly string[];
-}
-
-/** The text of an answer that may be a summary, or the reason it is rejected. */
-type Judgement = { readonly text: string } | { readonly failure: AttemptFailure; readonly detail: string };
 
 const SHORT = 600;
 const REFUSAL =
@@ -293,26 +287,29 @@ const FENCE = /^```(?:\w{0,20})\n([\s\S]*?)\n?```$/;
 const BARE_LINE = /^\s*(?:#{1,6}\s.*|[-*>]?\s*)$/;
 const REASONED = /"(?:reasoning_tokens|thinking_tokens|reasoningTokens|thoughtsTokenCount)":[1-9]/;
 
-/** Whether an answer is a summary at all; its claims are checked elsewhere. */
-function judge(answer: TextModelAnswer, { maxTokens, countText, stale }: Acceptance): Judgement {
-  const { stop, usage } = answer;
-  const whole = withoutLoneSurrogates(answer.text).trim();
+type Rejection = readonly [failure: AttemptFailure, detail: string];
+
+/** The text of an answer that may be a summary, or why it is none; its claims are checked elsewhere. */
+function judge(
+  { text: said, stop, usage }: TextModelAnswer,
+  { room, countText }: Run,
+  stale: readonly string[],
+): string | Rejection {
+  const whole = withoutLoneSurrogates(said).trim();
   const text = (FENCE.exec(whole)?.[1] ?? whole).trim();
-  const fail = (failure: AttemptFailure, detail: string): Judgement => ({ failure, detail });
-  if (stop === "refusal") return fail("refusal", "the provider says that the model refused");
+  if (stop === "refusal") return ["refusal", "the provider says that the model refused"];
   if (text === "") {
     const thought = stop === "length" || REASONED.test(JSON.stringify(usage) ?? "");
-    return thought ? fail("reasoning-only", "no text, only reasoning") : fail("empty", "no text");
+    return thought ? ["reasoning-only", "no text, only reasoning"] : ["empty", "no text"];
   }
   const lacking = judgeText(text, stop);
-  if (lacking !== undefined) return fail(...lacking);
-  if (stale.some((old) => sameWords(old, text))) return fail("stale", "repeats what was said before");
+  if (lacking !== undefined) return lacking;
+  if (stale.some((old) => sameWords(old, text))) return ["stale", "repeats what was said before"];
   const tokens = countText(text);
-  if (tokens > maxTokens) return fail("too-long", `${tokens} tokens, ${maxTokens} allowed`);
-  return { text: text.replace(NOISE, "") };
+  return tokens > room ? ["too-long", `${tokens} tokens, ${room} allowed`] : text.replace(NOISE, "");
 }
 
-function judgeText(text: string, stop: TextModelAnswer["stop"]): [AttemptFailure, string] | undefined {
+function judgeText(text: string, stop: TextModelAnswer["stop"]): Rejection | undefined {
   const opening = oneLine(text).slice(0, 120);
   if (text.length < SHORT && REFUSAL.test(text) && !text.includes("\n#")) return ["refusal", opening];
   if (stop === "length") return ["truncated", "cut off at the token limit"];

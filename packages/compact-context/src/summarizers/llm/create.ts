@@ -12,7 +12,7 @@ import { CompactError, platform, requireOptions } from "../../errors.ts";
 import { redact } from "../../redaction/redactor.ts";
 import { lookUpModel } from "../../tokens/models.ts";
 import { type Input, readInput } from "../extractive/builtin.ts";
-import { climb, createBreaker, type KnownModel, LEAST_PROSE, type PartToAsk, type Run } from "./asking.ts";
+import { Breaker, climb, type KnownModel, LEAST_PROSE, type PartToAsk, type Run } from "./asking.ts";
 import { LEAST_FOR_FACTS, proseOf, surroundings } from "./complete.ts";
 import { checkOptions, type ModelSummarizerOptions } from "./options.ts";
 import { promptMessages } from "./prompts.ts";
@@ -29,7 +29,7 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
   requireOptions(options, "options", "Pass options with a model: { model: { name, generate(request) } }.");
   checkOptions(options);
   const models = [options.model, ...(options.fallbackModels ?? [])].map(
-    (model): KnownModel => ({ model, breaker: createBreaker(), thinkingTokens: 0 }),
+    (model): KnownModel => ({ model, breaker: new Breaker(), thinkingTokens: 0 }),
   );
   return {
     name: options.name ?? options.model.name,

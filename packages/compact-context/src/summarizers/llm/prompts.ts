@@ -21,7 +21,7 @@ export interface PromptPart {
 }
 
 /** What is to be written of a part. */
-interface PromptInput extends PromptPart {
+export interface PromptInput extends PromptPart {
   readonly strategy: SummaryStrategy;
   /** Replaces the strategy's form if the records are written out. */
   readonly templates: PromptTemplates | undefined;
