@@ -27,11 +27,9 @@ async function summarizeBuiltin(messages: readonly Message[], options: Summarize
   return { text, tokens: countText(text), summarizer: NAME, messagesRead: messages.length };
 }
 
-/** The common input of all summarizers. */
 export interface Input {
   /** The messages without our own summaries. */
   readonly rest: readonly Message[];
-  /** The summary so far. */
   readonly previous: string | undefined;
   readonly reading: Reading;
   readonly strategy: SummaryStrategy;

@@ -14,7 +14,6 @@ export interface Step {
   /** Same without them. */
   readonly program: string;
   readonly redirects: readonly Redirect[];
-  /** Its here-document. */
   readonly here: string | undefined;
 }
 
@@ -50,16 +49,12 @@ export function readSteps(command: string): Step[] {
     if (token === "\n") inComment = false;
     else if (token.startsWith("#")) inComment = true;
     if (inComment) continue;
-    if (operator !== undefined && /^(?:&&|\|\||\|&?|[;&\n])$/.test(operator)) close(joinerOf(operator));
+    if (operator !== undefined && /^(?:&&|\|\||\|&?|[;&\n])$/.test(operator))
+      close(operator === "\n" ? ";" : operator.replace("|&", "|"));
     else tokens.push(token);
   }
   close("");
   return steps;
-}
-
-function joinerOf(operator: string): string {
-  if (operator === "\n") return ";";
-  return operator === "|&" ? "|" : operator;
 }
 
 /** The script without here-documents; a mark with a number stands where each one was opened. */
@@ -149,9 +144,9 @@ const PLUMBING = listed(
 );
 const SETTING_UP = listed("cd pushd popd export set source . unset shopt ulimit umask");
 
-/** The steps that do the work, without `cd`, settings, output filters and printing. */
-function workingSteps(steps: readonly Step[]): Step[] {
-  const working = steps.filter(({ joiner, words }) => {
+/** The steps of a command that do its work, without `cd`, settings, output filters and printing. */
+export function programsOf(command: string): Step[] {
+  const working = readSteps(command).filter(({ joiner, words }) => {
     const program = words[0] ?? "";
     if (joiner === "|" && PLUMBING.has(program)) return false;
     if (joiner === "||" && /^(?:true|echo|:)$/.test(program)) return false;
@@ -168,7 +163,7 @@ function workingSteps(steps: readonly Step[]): Step[] {
  * program compare equal.
  */
 export function commandKey(command: string): string {
-  const steps = workingSteps(readSteps(command));
+  const steps = programsOf(command);
   return oneLine(steps.map(({ joiner, program }, at) => (at === 0 ? "" : spaced(joiner)) + program).join(""));
 }
 
@@ -290,7 +285,7 @@ export function wordsOfCommand(command: string): string {
     if (run !== "") phrases.push(`ran ${quotedCode(run)}`);
     run = "";
   };
-  const steps = workingSteps(readSteps(command));
+  const steps = programsOf(command);
   const commits = steps.some((step) => step.words[0] === "git" && gitWords(step.words)[1] === "commit");
   for (const step of steps) {
     const told = wordsOfCommit(step);
@@ -333,11 +328,6 @@ function wordsOfCommit({ words: typed, here }: Step): string | undefined {
 
 // ---- details for outcomes
 
-/** The programs of a command, without settings and output filters. */
-export function programsOf(command: string): Step[] {
-  return workingSteps(readSteps(command));
-}
-
 /** True if the exit code is not the work's: the command ends with a pipe, `|| true` or `; echo`. */
 export function readsThroughPipe(command: string): boolean {
   const steps = readSteps(command);
@@ -352,13 +342,12 @@ const SILENT =
 
 /** True for a checker that is silent on success and whose output is neither filtered nor discarded. */
 export function outputIsSilent(command: string): boolean {
-  const steps = readSteps(command);
-  const isHidden = steps.some(
+  const isHidden = readSteps(command).some(
     ({ joiner, words: [program = ""], redirects }) =>
       joiner === "||" ||
       (joiner === "|" && !/^(?:head|tail|cat|tee)$/.test(program)) ||
       redirects.some(({ operator, target }) => operator.includes(">") && target !== ""),
   );
-  const working = workingSteps(steps);
+  const working = programsOf(command);
   return !isHidden && working.length > 0 && working.every(({ program }) => SILENT.test(program));
 }

@@ -10,7 +10,7 @@ import {
   ROOT,
   readEarlier,
   SHORT_INTRODUCTION,
-  untoldLine,
+  storyHead,
   WISH,
 } from "./format.ts";
 import { aboutNote, ageWeight, foreignPieces, itemsOf, toldPieces } from "./items.ts";
@@ -173,7 +173,7 @@ function finish(
     lines = write();
   }
   const text = joined(lines);
-  const count = countLines(scene, taken);
+  const count = storyHead(untoldRequests(scene, taken));
   const counted = joined([...lines, ...count]);
   const uncounted = head.length > 0 && count.length > 1 && !lines.includes(count[0] ?? "");
   if (uncounted && fits(counted)) return counted;
@@ -199,7 +199,6 @@ function* headlinesOf(scene: Scene, items: readonly Item[]): Steps<Map<number, I
   return headlines;
 }
 
-/** The first sentences of a request. */
 function beginningOf(text: string): string {
   let end = 0;
   for (const sentence of sentences(text)) {
@@ -262,7 +261,6 @@ function withFirst(items: readonly Item[]): readonly Item[] {
   return items.map((item) => (item === first ? { ...item, weight: FIRST * item.weight } : item));
 }
 
-/** Groups pieces under their requests. */
 export function storyLines(scene: Scene, taken: readonly Item[]): string[] {
   const episodes = groupBy(taken, ({ episode }) => episode);
   const inOrder = (told: readonly Item[]): Item[] =>
@@ -285,13 +283,8 @@ export function storyLines(scene: Scene, taken: readonly Item[]): string[] {
     });
   return [
     ...(foreign.length === 0 ? [] : [`## ${HEADINGS.foreign}`, ...foreign]),
-    ...(lines.length === 0 ? [] : [...countLines(scene, taken), ...lines]),
+    ...(lines.length === 0 ? [] : [...storyHead(untoldRequests(scene, taken)), ...lines]),
   ];
-}
-
-/** The heading of the story, and how many requests it does not tell. */
-function countLines(scene: Scene, taken: readonly Item[]): string[] {
-  return [`## ${HEADINGS.story}`, ...untoldLine(untoldRequests(scene, taken))];
 }
 
 /** How many requests are not told, those of earlier rounds included. */

@@ -17,19 +17,16 @@ export interface FileChange {
   readonly added: readonly string[];
 }
 
-/** The changes to one file, each in words. */
 interface ToldChange extends Pick<FileChange, "path" | "effect"> {
   readonly what: readonly string[];
 }
 
-/** A file's changes on one line. */
 export function changeWords({ path, effect, what }: ToldChange): string {
   const verb = effect === "edited" ? "" : ` (${effect})`;
   const told = what.filter((words) => words !== "");
   return `${path}${verb}${told.length === 0 ? "" : `: ${told.join("; ")}`}`;
 }
 
-/** A change of which nothing more is known. */
 export function untold(path: string, effect: FileChange["effect"]): FileChange {
   return { path, effect, what: "", added: [] };
 }

@@ -79,7 +79,6 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
   return items;
 }
 
-/** Inputs of a piece apart from its own entry. */
 interface Scope {
   /** Removes the common root from paths. */
   readonly shorten: (text: string) => string;
@@ -154,12 +153,10 @@ function ranWeight(text: string): number {
   return /: (?:passed|failed)\b/.test(text) ? WEIGHTS.ran : WEIGHTS.other;
 }
 
-/** What a reply answers, behind it. */
 export function aboutNote(about: string): string {
   return about === "" ? "" : ` (answers: ${clipLine(about, 240)})`;
 }
 
-/** The changes to one file. */
 export interface FileStory {
   readonly path: string;
   readonly effect: FileChange["effect"];
@@ -200,18 +197,15 @@ function written(
 ): Pick<FileChange, "effect" | "what"> {
   const isNew = known === undefined || known.effect === "deleted" || known.what.length === 0;
   const again = !isNew && what !== "" && !known.what.includes(what);
+  const rewritten = step.action.kind === "edit" && REWRITTEN.test((step.result?.text ?? "").slice(0, 300));
   return {
-    effect: rewrites(step) ? "rewritten" : "created",
+    effect: rewritten ? "rewritten" : "created",
     what: again ? `written anew with ${what}` : what,
   };
 }
 
 /** How tools report that a file which they wrote was there before. */
 const REWRITTEN = /\b(?:has been updated|overwr(?:ote|itten))\b/i;
-
-function rewrites({ action, result }: Step): boolean {
-  return action.kind === "edit" && REWRITTEN.test((result?.text ?? "").slice(0, 300));
-}
 
 /** An episode's result per file and per command, placed where it last happened. */
 interface Last {
@@ -333,15 +327,11 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
   }
 }
 
-function ranPiece(step: Step, words: string, times: number): Piece {
-  const ended = outcomeWords(step.outcome);
+function ranPiece({ action, outcome }: Step, words: string, times: number): Piece {
+  const ended = outcomeWords(outcome);
   const text = `${words}${times > 1 ? ` (${times} times)` : ""}${ended === "" ? "" : `: ${ended}`}`;
-  return { kind: "ran", text, weight: runWeight(step) };
-}
-
-function runWeight({ action, outcome }: Step): number {
-  if (action.words.startsWith("committed")) return WEIGHTS.committed;
-  return outcome.verifies ? WEIGHTS.ran : WEIGHTS.other;
+  const weight = outcome.verifies ? WEIGHTS.ran : WEIGHTS.other;
+  return { kind: "ran", text, weight: action.words.startsWith("committed") ? WEIGHTS.committed : weight };
 }
 
 /** Lines added by an edit that its words do not quote, if there is room. */

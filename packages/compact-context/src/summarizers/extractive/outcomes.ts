@@ -18,7 +18,7 @@ export interface Outcome {
   readonly verifies: boolean;
 }
 
-interface Result {
+export interface CallResult {
   readonly text: string;
   readonly isError: boolean;
 }
@@ -28,7 +28,7 @@ const READ_TAIL = 80_000;
 const READ_OF_LINE = 600;
 
 /** The outcome of a call. Passed or failed is only stated if the host, a runner or the tool says so. */
-export function readOutcome(action: Action, result: Result | undefined): Outcome {
+export function readOutcome(action: Action, result: CallResult | undefined): Outcome {
   const verifies = action.command !== undefined && verifiesBy(action.command);
   if (result === undefined)
     return { ...UNKNOWN, detail: action.command === undefined ? "" : NOT_RECORDED, verifies };
@@ -163,7 +163,7 @@ const NOTHING_FOUND =
 const FOUND =
   /^Found (?:\d{1,7} (?:total )?(?:files?|match(?:es)?|results?|code sections?|occurrences?|lines?)|(?:at least )?\d{1,7} match\w{0,2}.{0,80})/i;
 
-function outcomeOfTool(action: Action, lines: readonly string[], { text, isError }: Result): Outcome {
+function outcomeOfTool(action: Action, lines: readonly string[], { text, isError }: CallResult): Outcome {
   const said = lines.map((line) => line.trim()).filter((line) => line !== "" && !HOST_LINE.test(line));
   const first = said[0] ?? "";
   const { kind } = action;
@@ -219,7 +219,7 @@ function verifiesBy(command: string): boolean {
   });
 }
 
-function outcomeOfCommand(command: string, given: readonly string[], { text, isError }: Result): Outcome {
+function outcomeOfCommand(command: string, given: readonly string[], { text, isError }: CallResult): Outcome {
   const wrapped = unwrapJson(text);
   const code = wrapped?.code ?? exitCode(given);
   const output = (wrapped?.lines ?? given).filter((line) => !HOST_LINE.test(line.trim()));
@@ -237,7 +237,14 @@ function outcomeOfCommand(command: string, given: readonly string[], { text, isE
   if (echoed !== undefined && isQuiet(echoed) && !readsThroughPipe(command))
     return passed("no output", verifies);
   if (code === undefined && reachedEnd(command, output)) return passed("", verifies);
-  return { ...ofSilence(command, code, isSilent(output), verifies), verifies };
+  return ofSilence(command, code, isSilent(output), verifies);
+}
+
+/** The outcome of a command without a closing runner. */
+function ofSilence(command: string, code: number | undefined, silent: boolean, verifies: boolean): Outcome {
+  if (silent && isQuiet(command)) return passed("no output", verifies);
+  if (code === 0 && !readsThroughPipe(command)) return passed("", verifies);
+  return { ...UNKNOWN, detail: silent && code === undefined ? "no output" : "", verifies };
 }
 
 /** True where all steps had to succeed for the words that were printed at the end: `make && echo built`. */
@@ -272,13 +279,6 @@ function echoedCommand(output: readonly string[]): string | undefined {
   return said.length <= 3 && said.every((line) => ECHO.test(line))
     ? said.at(-1)?.replace(ECHO, "")
     : undefined;
-}
-
-/** The outcome of a command without a closing runner. */
-function ofSilence(command: string, code: number | undefined, silent: boolean, verifies: boolean): Outcome {
-  if (silent && isQuiet(command)) return passed("no output", verifies);
-  if (code === 0 && !readsThroughPipe(command)) return passed("", verifies);
-  return { ...UNKNOWN, detail: silent && code === undefined ? "no output" : "" };
 }
 
 const SAYS_NOTHING =

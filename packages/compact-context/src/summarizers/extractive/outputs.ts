@@ -186,6 +186,7 @@ function tellingFields(fields: readonly [string, unknown][]): readonly [string, 
 const API_LINK = /(?<!^html)_url$/;
 
 const TAG = /<\/?[\w-]{1,60}>/g;
+
 /** Says what was changed, in a sentence or in an item of a list. */
 const TELLS_CHANGE =
   /^(?:[-*\d.)\s]*)(?:\*\*[^*]{1,80}\*\*[:\s-]*)?(?:added|extracted|changed|fixed|removed|renamed|replaced|updated|created|moved|implemented|wrote|introduced|deleted|made|committed)\b/i;

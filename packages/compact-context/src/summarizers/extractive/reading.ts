@@ -2,7 +2,7 @@ import { type Message, messageText, resultText } from "../../core/message.ts";
 import type { SummaryContext } from "../../core/ports.ts";
 import { flatMapInSteps, runAtOnce, type Steps } from "../../errors.ts";
 import { readAction } from "./actions.ts";
-import { readOutcome, tookEffect } from "./outcomes.ts";
+import { type CallResult, readOutcome, tookEffect } from "./outcomes.ts";
 import {
   acceptedIn,
   decisionsIn,
@@ -17,7 +17,6 @@ import {
 } from "./statements.ts";
 import {
   asRequested,
-  type CallResult,
   findOpenErrors,
   lastVerification,
   type OpenError,
@@ -71,7 +70,6 @@ export interface Episode {
   readonly entries: readonly Entry[];
 }
 
-/** A rule in the user's words, or a choice in those of the user or the assistant. */
 export interface Statement {
   readonly text: string;
   /** Index and id of the message that states it. */
@@ -106,7 +104,6 @@ export interface Reading {
   readonly nextSteps: readonly string[];
   /** The assistant's last thoughts and words while working, in order; empty once it has answered. */
   readonly lastWords: readonly string[];
-  /** Questions awaiting the user's answer. */
   readonly questions: readonly string[];
   /** True if the assistant spoke last, without a call in the same message. */
   readonly answered: boolean;
@@ -235,7 +232,12 @@ function* readEntries({ messages, staysOf, typed }: Scene, steps: readonly Step[
     const spoken = typed.outputs.has(index)
       ? undefined
       : spokenEntry(message, index, staysOf(message), calls.length === 0 || endsInText(message), said);
-    return [...(spoken === undefined ? [] : [spoken]), ...calls.flatMap(entriesOf)];
+    const steps = calls.flatMap((step): Entry[] => {
+      const answer = readAnswer(step.call, step.result);
+      const call = { kind: "step", message: index, step } as const;
+      return answer === undefined ? [call] : [call, { kind: "answer", message: index, id: step.id, answer }];
+    });
+    return [...(spoken === undefined ? [] : [spoken]), ...steps];
   });
 }
 
@@ -259,7 +261,6 @@ interface LastSaid {
   readonly typed: TypedRuns;
 }
 
-/** What the text of a message is. */
 function spokenEntry(
   message: Message,
   index: number,
@@ -292,14 +293,6 @@ function wordsOf(text: string, typed: boolean): Pick<Speech, "text" | "sentences
   const whole = { text, sentences: readSentences(text) };
   const own = typed ? withoutHandedOver(text) : text;
   return { ...whole, own: own === text ? whole : { text: own, sentences: readSentences(own) } };
-}
-
-/** A call, and the user's response to it. */
-function entriesOf(step: Step): Entry[] {
-  const answer = readAnswer(step.call, step.result);
-  const { message, id } = step;
-  const answers: Entry[] = answer === undefined ? [] : [{ kind: "answer", message, id, answer }];
-  return [{ kind: "step", message, step }, ...answers];
 }
 
 /** True if the words were typed anew with more behind them, in the place of a mark that ended them too. */
@@ -372,11 +365,6 @@ const SOLVED =
 /** Where a failure comes from that a person reports. */
 export const BY_USER = "the user";
 
-interface Report extends OpenError {
-  solved: boolean;
-  readonly stays: boolean;
-}
-
 /** Failures that users report, until the assistant says that they are solved and something passed. */
 function* openReports(entries: readonly Entry[]): Steps<OpenError[]> {
   const reports: Report[] = [];
@@ -389,7 +377,13 @@ function* openReports(entries: readonly Entry[]): Steps<OpenError[]> {
     if (entry.kind === "user" && addReports(entry.speech, reports)) passed = false;
   }
   const open = reports.filter(({ solved, stays }) => !solved && !stays);
-  return open.map(({ text, from }) => ({ text, from })).reverse();
+  return open.map(({ text }) => ({ text, from: BY_USER })).reverse();
+}
+
+interface Report {
+  readonly text: string;
+  readonly stays: boolean;
+  solved: boolean;
 }
 
 /** Adds what a user reports; what is still so was not solved. True where there is something. */
@@ -397,7 +391,7 @@ function addReports({ sentences, stays }: Speech, reports: Report[]): boolean {
   const found = [...new Set(reportsIn(sentences).map(oneLine))];
   if (found.some((line) => /\b(?:still|again)\b/i.test(line)))
     for (const report of reports.slice(-3)) report.solved = false;
-  for (const text of found) reports.push({ text, from: BY_USER, solved: false, stays: stays === "whole" });
+  for (const text of found) reports.push({ text, stays: stays === "whole", solved: false });
   return found.length > 0;
 }
 
@@ -459,7 +453,6 @@ function sentencesIn(entries: readonly Entry[]): (readonly Sentence[])[] {
   return entries.flatMap((entry) => (entry.kind === "assistant" ? [entry.speech.sentences] : []));
 }
 
-/** Number of last thoughts and texts quoted verbatim. */
 const AT_WORK = 2;
 
 /**

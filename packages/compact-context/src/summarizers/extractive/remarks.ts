@@ -8,7 +8,6 @@ import { blocksOf, clipEnd, depthOf, linesOf, oneLine, quotedCode, withoutMarks 
 export const WEIGHTS = {
   /** A message typed by the user, whole or its first line. */
   typed: 5,
-  /** A further part of a long one. */
   typedLine: 1.6,
   /** A further part that asks something, or is the last. */
   typedQuestion: 2,
@@ -22,7 +21,6 @@ export const WEIGHTS = {
   decision: 2.4,
   /** Says what was wrong, or why. */
   finding: 2.4,
-  /** States a reason. */
   explained: 1.8,
   remark: 1.2,
   /** "Let me look at …": announces a step, which the step itself shows. */

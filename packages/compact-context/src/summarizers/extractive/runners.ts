@@ -23,9 +23,7 @@ export interface Closing {
 interface Runner {
   /** The command required to trust its lines; if omitted, the lines suffice. */
   readonly only?: RegExp;
-  /** Closing lines of a passed run. */
   readonly passes?: RegExp;
-  /** Closing lines of a failed run. */
   readonly fails?: RegExp;
   /** Closing lines of either outcome, with the number of failures. */
   readonly counts?: RegExp;
@@ -35,7 +33,6 @@ interface Runner {
   readonly after?: RegExp;
   /** Lines that name a failing test or file. */
   readonly names?: RegExp;
-  /** Lines that describe the error. */
   readonly tells?: RegExp;
   /** Those reported first. */
   readonly first?: RegExp;
@@ -43,7 +40,6 @@ interface Runner {
   readonly cutOff?: boolean;
 }
 
-/** Tests, builds and checks. */
 const CHECKS: Readonly<Record<string, Runner>> = {
   jest: {
     fails: /^Test Suites:\s{1,6}\d+ failed\b.*/,
@@ -255,7 +251,6 @@ const CHECKS: Readonly<Record<string, Runner>> = {
   },
 };
 
-/** Other commands. */
 const TOOLS: Readonly<Record<string, Runner>> = {
   npm: {
     only: /\b(?:npm|pnpm|yarn|bun|npx)\b/,
@@ -453,7 +448,6 @@ function toldIn(lines: readonly string[], { tells, first }: Runner): string[] {
   return [...new Set([...loudest, ...telling].map(told))].slice(0, MOST_ERRORS);
 }
 
-/** An output line as reported. */
 export function told(line: string): string {
   return clipEnd(oneLine(line), 240);
 }

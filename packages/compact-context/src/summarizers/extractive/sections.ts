@@ -22,10 +22,8 @@ import { clipEnd, clipLine, clipToTokens, oneLine, unsaidFirst } from "./text.ts
 import { isBareReply } from "./typed.ts";
 
 export interface ComposeOptions {
-  /** Maximum tokens of the text. */
   readonly maxTokens: number;
   readonly strategy: SummaryStrategy;
-  /** The summary so far. */
   readonly previous: string | undefined;
   /** What a person asked the summary to focus on. */
   readonly instruction: string | undefined;
@@ -83,7 +81,6 @@ const LEAST_SECTION = 14;
 /** What a section may take in the least room: a heading and a longer line. */
 const LEAST_SHARE = 36;
 
-/** The inputs of a summary. */
 export interface Scene {
   readonly reading: Reading;
   readonly earlier: Earlier;
@@ -346,7 +343,6 @@ const CHANGED = /^changed[^:]{0,60}: /;
 const CHANGED_AFTER = 12;
 
 const LAST_STEPS = 3;
-/** Maximum characters of the assistant's last words. */
 const LAST_WORDS = 500;
 
 /** What was said, announced and done last; work that was answered has stopped nowhere. */

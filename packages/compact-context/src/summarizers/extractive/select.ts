@@ -32,7 +32,6 @@ export type ItemKind =
 
 /** The terms of all items, and how often each has been said. */
 export interface Said {
-  /** Weight of each term. */
   rarity(term: string): number;
   /** Records that a text is in the summary, or next to it. */
   add(text: string): void;
@@ -155,7 +154,6 @@ const SCARCE = 800;
 const NEWEST_SHARE = 0.4;
 const NEWEST = 3;
 
-/** Number of items re-rated per step. */
 const RATED_IN_A_STEP = 16;
 
 /**

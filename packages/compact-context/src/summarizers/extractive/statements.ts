@@ -27,7 +27,6 @@ export interface Sentence {
   readonly plain: string;
   /** The heading above it. */
   readonly heading: string;
-  /** It is an item of a list. */
   readonly item: boolean;
   /** Inside or after program output, or quoted. */
   readonly pasted: boolean;
@@ -179,7 +178,6 @@ const ASKS_UNMARKED =
 const WISHES =
   /\b(?:(?:can|could|shall) we|(?:can|could|would) you) (?:please |pls |just )?(?:always|only|never|avoid|not|stick|stop|keep (?:to|using))\b|(?:もらえ|いただけ|くれ)ま(?:せん|す)か[?？]?$|, (?:ok|okay|ja|alles klar|vale|tá)\?$/;
 
-/** What a message is besides its rules. */
 interface Task {
   /** A plan or a specification. */
   readonly isPlan: boolean;
@@ -226,7 +224,6 @@ const NAME = /[a-z].{0,80}[\d_./-]|[\d_./-].{0,80}[a-z]|[a-z][A-Z]/;
 
 const VALUE = /[中英日德法俄]文|[英日德法俄]语|日本語|英語/g;
 
-/** What a rule is about. */
 interface Topic {
   readonly whole: string;
   readonly words: ReadonlySet<string>;
@@ -457,7 +454,6 @@ export function questionsIn(text: string): string[] {
   return textsOf(readSentences(text.slice(-CLOSING)), ({ plain }) => plain.length >= 8 && asks(plain));
 }
 
-/** A generic question. */
 const POLITE =
   /^(?:(?:hi|hello|hey|great|sure|ok|okay)[!,. ]{1,3}){0,2}(?:how (?:can|may) i (?:help|assist)\b|what (?:can i|would you like me to) (?:help|assist|do)\b.{0,40}\?$|(?:is there )?anything else\b|do you need anything else\b|wie kann ich .{0,20}helfen|kann ich sonst noch|comment puis-je vous aider|en qué puedo ayudar|¿en qué puedo ayudar|como posso ajudar|чем (?:я )?могу помочь)|有什么(?:我)?(?:可以|能)帮|何かお手伝い|他に何か/;
 

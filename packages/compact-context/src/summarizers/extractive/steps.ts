@@ -2,12 +2,11 @@ import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
 import { isObject } from "../../errors.ts";
 import { type Action, idOf, textOf } from "./actions.ts";
 import { commandKey, isLookingCommand, worksElsewhere } from "./commands.ts";
-import { NOT_RECORDED, type Outcome, tookEffect } from "./outcomes.ts";
+import { type CallResult, NOT_RECORDED, type Outcome, tookEffect } from "./outcomes.ts";
 import { clipLine, oneLine, parsedJson, quotedCode } from "./text.ts";
 
 // The state that a conversation's calls lead to: verified, broken, running, committed and still to do.
 
-/** A call and its outcome. */
 export interface Step {
   readonly message: number;
   readonly id: string;
@@ -19,11 +18,6 @@ export interface Step {
   readonly stays: boolean;
   /** The call stays in the list, but its output was cleared. */
   readonly emptied: boolean;
-}
-
-export interface CallResult {
-  readonly text: string;
-  readonly isError: boolean;
 }
 
 /** What a call without a result asked for: nothing shows that it was done. */
@@ -74,9 +68,11 @@ const MANNER = / (?:-v|-vv|-count=\d+|--verbose)(?= |$)/g;
 function unsettled(runs: readonly Step[], steps: readonly Step[]): Step[] {
   if (runs.every(({ outcome }) => outcome.state !== "failed")) return [...runs];
   const places = new Map(steps.map((step, at) => [step, at]));
-  const passed = steps.flatMap((step, at) =>
-    step.outcome.state === "passed" ? [{ step, at, kinds: kindsPassed(step), choice: choiceOf(step) }] : [],
-  );
+  const passed = steps.flatMap((step, at) => {
+    if (step.outcome.state !== "passed") return [];
+    const kinds = CONCLUDES.test(step.action.command ?? "") ? ["git", ...kindsOf(step)] : kindsOf(step);
+    return [{ step, at, kinds, choice: choiceOf(step) }];
+  });
   return runs.filter((step) => {
     const kind = step.outcome.state === "failed" ? kindOfFailure(step) : undefined;
     if (kind === undefined) return true;
@@ -108,7 +104,6 @@ const FAMILIES: Readonly<Record<Family, RegExp>> = {
   test: /test|spec|jest|mocha|\bava\b|playwright|cypress|e2e/,
 };
 
-/** The kinds of checks that a text mentions. */
 export function familiesIn(text: string): Family[] {
   return (Object.keys(FAMILIES) as Family[]).filter((family) => FAMILIES[family].test(text));
 }
@@ -159,10 +154,6 @@ function kindOfFailure(step: Step): string | undefined {
   return named.length === 1 ? named[0] : kinds[0];
 }
 
-function kindsPassed(step: Step): readonly string[] {
-  return CONCLUDES.test(step.action.command ?? "") ? ["git", ...kindsOf(step)] : kindsOf(step);
-}
-
 function isConflict(step: Step): boolean {
   return linesOfFailure(step).some((line) => CONFLICT.test(line));
 }
@@ -187,10 +178,17 @@ function kindsOf(step: Step): readonly string[] {
 function settles(run: Run, kind: string, failed: Run): boolean {
   if (kind !== "test") return true;
   const { choice, step } = run;
+  const { command = "" } = step.action;
   const isWhole = failed.choice.length === 0;
   const isOther = choice.length > 0 && (isWhole || failed.choice.some((word) => !choice.includes(word)));
-  const isPart = CHOSEN.test(step.action.command ?? "") && keyOf(failed.step) !== keyOf(step);
-  return (!isOther && !isPart) || linesOfFailure(failed.step).some((line) => names(run, line));
+  const isPart = CHOSEN.test(command) && keyOf(failed.step) !== keyOf(step);
+  if (!isOther && !isPart) return true;
+  // A run of the very test that failed, by its name or by a part of it.
+  return linesOfFailure(failed.step).some(
+    (line) =>
+      (line.match(/[\w./-]{6,}/g) ?? []).some((name) => command.includes(name)) ||
+      choice.some((part) => part.length > 3 && line.includes(part)),
+  );
 }
 
 /** The words by which a run of a package manager's script chooses its tests. */
@@ -200,15 +198,6 @@ function choiceOf({ action: { command = "" } }: Step): string[] {
     .split(/\s+/)
     .map((word) => word.replace(/^["']?(?:\.\/)?|["']$/g, ""))
     .filter((word) => !["", ".", "run"].includes(word));
-}
-
-/** True if a command selects the test that a failure line names, by its name or by a part of it. */
-function names({ step, choice }: Run, line: string): boolean {
-  const { command = "" } = step.action;
-  return (
-    (line.match(/[\w./-]{6,}/g) ?? []).some((name) => command.includes(name)) ||
-    choice.some((part) => part.length > 3 && line.includes(part))
-  );
 }
 
 function linesOfFailure({ outcome: { errors, detail } }: Step): readonly string[] {
@@ -281,9 +270,8 @@ function tellsEnd(head: string): boolean {
 }
 
 function hasEnded({ call, result }: Step, head: string): boolean {
-  const stopped =
-    /kill|stop|cancel/i.test(call.name) && result?.isError !== true && !/still running/i.test(head);
-  return stopped || tellsEnd(head);
+  if (tellsEnd(head)) return true;
+  return /kill|stop|cancel/i.test(call.name) && result?.isError !== true && !/still running/i.test(head);
 }
 
 /** True for a sub-agent in the background: its result says only that it began. */
@@ -392,12 +380,10 @@ export function readRepository(steps: readonly Step[]): Repository {
 
 // ---- task lists
 
-/** Open items of a plan. */
 export function openTasks(plan: readonly Task[] | undefined): Task[] {
   return (plan ?? []).filter((task) => !isFinished(task));
 }
 
-/** One item of a task list. */
 export interface Task {
   readonly text: string;
   /** The tool's status, such as `in_progress`; empty if there is none. */

@@ -126,7 +126,6 @@ export function depthOf(text: string): number {
   return /^ *(?=(?:-|\d{1,3}[.)]) )/.exec(text)?.[0].length ?? -1;
 }
 
-/** Opens or closes a code block. */
 const FENCE = /^\s{0,8}(?:```|~~~|<\/?(?:source|pre|code|codeblock|sourcecode)>)/;
 
 /** A line of a text; `code` if it is inside a fence. */
@@ -216,14 +215,6 @@ function partsOf({ text, code }: TextLine, most: number, first: boolean) {
   }));
 }
 
-/** Words of at least four letters, in lower case; pairs of characters in scripts without blanks. */
-function wordsOf(text: string): string[] {
-  const words = text
-    .toLowerCase()
-    .match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]{2}|\p{L}{4,}/gu);
-  return words ?? [];
-}
-
 /** Moves texts that occur verbatim in the given text to the end; otherwise the order is kept. */
 export function unsaidFirst(rows: readonly string[], text: string): string[] {
   if (text === "") return [...rows];
@@ -240,6 +231,8 @@ export function runOfWords(text: string): string {
   return ` ${(text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? []).join(" ")} `;
 }
 
+/** Words of at least four letters; pairs of characters in scripts without blanks. */
+const WORD = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]{2}|\p{L}{4,}/gu;
 const FACT_WEIGHT = 1.6;
 const NUMBER_WEIGHT = 0.6;
 /** Weight of a plain word; names weigh more. */
@@ -254,10 +247,9 @@ export function eachTerm(
   eachRun(text, (run) => {
     for (const { key, kind } of factsOf(run)) visit(key, kind === "number" ? NUMBER_WEIGHT : FACT_WEIGHT);
   });
-  for (const word of wordsOf(text)) visit(word, WORD_WEIGHT);
+  for (const word of text.toLowerCase().match(WORD) ?? []) visit(word, WORD_WEIGHT);
 }
 
-/** The terms of a text and their weights. */
 export function termsOf(text: string): Map<string, number> {
   const terms = new Map<string, number>();
   eachTerm(text, (term, weight) => {
@@ -319,15 +311,11 @@ const TELLING = /[\d_/]|[A-Za-z][A-Z]|\.[\w@+~:#=?&%$./-]|--/;
 
 /** Visits the pieces of a text that may contain facts: whole URLs, then runs that are not plain words. */
 export function eachRun(text: string, visit: (run: string) => void): void {
-  const rest = text.includes("://") ? withoutUrls(text, visit) : text;
-  for (const run of rest.match(RUN) ?? []) if (TELLING.test(run)) visit(run);
-}
-
-function withoutUrls(text: string, visit: (url: string) => void): string {
-  return text.replace(URL, (url) => {
+  const rest = text.replace(URL, (url) => {
     visit(url);
     return " ";
   });
+  for (const run of rest.match(RUN) ?? []) if (TELLING.test(run)) visit(run);
 }
 
 const JOINT = /[:=?&%$]+/;
@@ -347,12 +335,10 @@ function factsOfPiece(raw: string): readonly Fact[] {
   if (path !== undefined) return alone(path, "path");
   const whole = wholeKind(piece);
   if (whole !== undefined) return alone(piece, whole);
-  return WORD_JOINT.test(piece) ? piece.split(WORD_JOINT).flatMap(factsOfWord) : factsOfWord(piece);
-}
-
-function factsOfWord(word: string): readonly Fact[] {
-  const kind = word.length >= 3 ? wordKind(word) : undefined;
-  return kind === undefined ? NONE : alone(word, kind);
+  return piece.split(WORD_JOINT).flatMap((word) => {
+    const kind = wordKind(word);
+    return kind === undefined ? NONE : alone(word, kind);
+  });
 }
 
 function alone(key: string, kind: FactKind): readonly Fact[] {

@@ -45,7 +45,6 @@ const TEMPLATES: readonly RegExp[] = [
 const REVIEW =
   /^You are a code reviewer\. Your job is to review code changes[\s\S]{0,200}?\nInput:([^\n]{0,500})\n/;
 
-/** Wrappers around typed text. */
 const WRAPPER =
   /(?:^|\n)\s{0,20}<(user_message|user_query|userRequest|user_request|task|feedback|user_input|answer)>/;
 const COMMAND = /<command-name>\s{0,20}\/?([^<\n]{1,100})<\/command-name>/;
@@ -202,7 +201,6 @@ const TAG =
 /** The first line of a mail. */
 const MAIL_HEADER =
   /^[ \t]{0,4}(?:from|to|cc|subject|date|sent|von|an|betreff|gesendet|de|à|objet|para|asunto|assunto|от|кому|тема|发件人|收件人|主题|差出人|宛先|件名)\s?[:：].{0,200}$/im;
-/** A salutation, as in letters. */
 const SALUTATION =
   /^[ \t]{0,4}(?:dear|hi|hello|hey|liebe[rs]?|hallo|sehr geehrte[rs]?|cher|chère|bonjour|querid[oa]|hola|estimad[oa]|prezad[oa]|car[oa]|olá|уважаем\p{L}+|здравствуйте)\b.{0,40},\s*$/imu;
 /** The first line of a chat: sender and time. */
@@ -252,7 +250,6 @@ function withoutTagged(text: string): string {
   return [...rest, text.slice(from)].join("\n");
 }
 
-/** The user's own words in a message, without pasted material. */
 export function withoutHandedOver(text: string): string {
   const plain = withoutTagged(text.replace(FENCED, "\n"));
   const begins = [MAIL_HEADER, SALUTATION, SPEAKER_AND_TIME, ISSUE_FORM].map((line) => plain.search(line));
@@ -432,7 +429,6 @@ const ANSWERS =
 const CHOSEN =
   /(?:^|\b(?:option|choice|number|variant|take|try|go with|do|let's do|#)\s*\(?)([1-9]|[a-h])(?=$|[^\p{L}\p{N}])/iu;
 
-/** An item with words of its own. */
 const OWN_ITEM = /^\s{0,9}\d{1,2}[.)]\s{1,4}(?:\S{1,80}\s{1,4}){3}\S/;
 
 /** What a short reply answers: the assistant's option that it names, otherwise its last question. */

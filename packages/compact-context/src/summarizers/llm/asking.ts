@@ -32,7 +32,6 @@ import {
 
 // One part of the input, asked of one model: the requests, and whether an answer is a summary at all.
 
-/** The outcome of one model call. */
 type Asked =
   | { readonly kind: "answer"; readonly answer: TextModelAnswer }
   | { readonly kind: "error"; readonly error: unknown }
@@ -124,7 +123,6 @@ export interface Run {
   readonly endsAt: number;
   /** Timeout in milliseconds for a request with this many input tokens. */
   readonly attemptMs: (inputTokens: number) => number;
-  /** Maximum tokens of the prose. */
   readonly room: number;
   /** Earlier texts that do not count as an answer. */
   readonly stale: readonly string[];

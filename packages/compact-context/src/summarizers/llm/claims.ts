@@ -42,7 +42,6 @@ const COMMON_NAMES: ReadonlySet<string> = new Set(
   ),
 );
 
-/** All checkable claims in one line, deduplicated. */
 export function claimsIn(line: string): Claim[] {
   const byUser = SAID_BY_USER.test(line);
   const found = new Map<string, Claim>();
@@ -239,7 +238,6 @@ function standsIn(all: string, text: string, behind?: RegExp): boolean {
   return false;
 }
 
-/** True if two characters belong to one word. */
 function joins(left: string, right: string): boolean {
   return /[\p{L}\p{N}_]/u.test(left) && /[\p{L}\p{N}_]/u.test(right);
 }

@@ -116,7 +116,6 @@ function wish(instruction = ""): string[] {
 interface Shape {
   /** Id and version; bump the version on any change to the wording below. */
   readonly prompt: string;
-  /** The content of each heading. */
   readonly form: string;
   /** Good notes on the example records. */
   readonly notes: string;

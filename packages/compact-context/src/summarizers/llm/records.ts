@@ -15,14 +15,12 @@ import { asData } from "./prompts.ts";
 export interface ConversationRecord {
   /** `[12 call bash]`: the message's 1-based number in the input, and the speaker. */
   readonly header: string;
-  /** The original text. */
   readonly text: string;
 }
 
 /** Messages kept together as long as they fit: one message, or an exchange. */
 export type RecordUnit = readonly ConversationRecord[];
 
-/** The units of a list, in order. */
 export function recordUnits(messages: readonly Message[], redact: (text: string) => string): RecordUnit[] {
   return groupUnits(messages).map(({ indexes }) =>
     indexes.flatMap((index) =>
@@ -39,7 +37,6 @@ export function renderRecord({ header, text }: ConversationRecord): string {
   return `${header}\n${asData(text)}`;
 }
 
-/** The speaker of a part, and its text. */
 function readPart(message: Message, part: Part): [speaker: string, text: string] {
   switch (part.type) {
     case "text":
@@ -68,7 +65,6 @@ const REPLACED = /^old_?(?:str|string|text)$/i;
 const SHORT_CALL = 200;
 const DEEPEST = 6;
 
-/** Renders a call readably: its name, then `key: value` with strings decoded onto their own lines. */
 function callText(call: ToolCallPart): string {
   const value = argumentsValue(call);
   if (!isObject(value)) return `${call.name}: ${plain(value, 0)}`;
@@ -92,7 +88,6 @@ function plain(value: unknown, depth: number): string {
     .join(", ");
 }
 
-/** The records of one request. */
 export interface InputPart {
   readonly text: string;
   readonly tokens: number;

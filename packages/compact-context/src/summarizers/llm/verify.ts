@@ -22,7 +22,6 @@ export interface Source {
 interface CheckRun {
   readonly command: string;
   readonly state: "passed" | "failed" | "unknown";
-  /** Counts and names of failures. */
   readonly detail: string;
 }
 
