@@ -311,10 +311,12 @@ const TELLING = /[\d_/]|[A-Za-z][A-Z]|\.[\w@+~:#=?&%$./-]|--/;
 
 /** Visits the pieces of a text that may contain facts: whole URLs, then runs that are not plain words. */
 export function eachRun(text: string, visit: (run: string) => void): void {
-  const rest = text.replace(URL, (url) => {
-    visit(url);
-    return " ";
-  });
+  let rest = text;
+  if (text.includes("://"))
+    rest = text.replace(URL, (url) => {
+      visit(url);
+      return " ";
+    });
   for (const run of rest.match(RUN) ?? []) if (TELLING.test(run)) visit(run);
 }
 
@@ -335,10 +337,12 @@ function factsOfPiece(raw: string): readonly Fact[] {
   if (path !== undefined) return alone(path, "path");
   const whole = wholeKind(piece);
   if (whole !== undefined) return alone(piece, whole);
-  return piece.split(WORD_JOINT).flatMap((word) => {
-    const kind = wordKind(word);
-    return kind === undefined ? NONE : alone(word, kind);
-  });
+  return WORD_JOINT.test(piece) ? piece.split(WORD_JOINT).flatMap(factsOfWord) : factsOfWord(piece);
+}
+
+function factsOfWord(word: string): readonly Fact[] {
+  const kind = word.length >= 3 ? wordKind(word) : undefined;
+  return kind === undefined ? NONE : alone(word, kind);
 }
 
 function alone(key: string, kind: FactKind): readonly Fact[] {
