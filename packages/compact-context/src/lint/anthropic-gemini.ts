@@ -58,7 +58,7 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(
       explanation: "Results come first in their user message, before any text.",
       link: TOOLS,
       mend: "The results are moved to the front.",
-      check: (list, options) => interlopers(list, options, "tool results"),
+      check: (list) => interlopers(list, "tool results"),
     },
     {
       id: "anthropic/results-split",
@@ -66,7 +66,7 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(
       explanation: "The results of one assistant message are spread over several user messages.",
       link: TOOLS,
       mend: "They are merged into the first.",
-      check: splitResults,
+      check: (list) => splitResults(list),
     },
     {
       id: "anthropic/unique-call-ids",
@@ -187,7 +187,8 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(
       explanation: `A request has at most ${MOST_IMAGES_OF_SMALL} images, ${MOST_IMAGES} with a window over ${SMALL_WINDOW} tokens.`,
       link: VISION,
       mend: `Text stands in the place of the oldest, ${IMAGES_AT_ONCE} at once, so that the prompt cache does not break at each new one; they are in \`removed\`.`,
-      check: (list, { imagesStay, maxContextTokens = 0 }) => {
+      check: (list) => {
+        const { imagesStay, maxContextTokens = 0 } = list.options;
         if (imagesStay) return [];
         const images = imagesIn(list);
         const over = Math.max(0, images.length - mostImages(list.format, maxContextTokens));
@@ -402,11 +403,11 @@ export const GEMINI_RULES: readonly Rule[] = rulesOf(
         "The turn behind function calls holds as many responses as there were calls, in their order.",
       link: FUNCTION_CALLING,
       mend: "The responses are moved into that turn and put in order.",
-      check: (list, options) => [
-        ...misplacedResults(list, options),
-        ...interlopers(list, options, "function responses"),
-        ...splitResults(list, options, "the responses are spread over several contents"),
-        ...unorderedResults(list, options),
+      check: (list) => [
+        ...misplacedResults(list),
+        ...interlopers(list, "function responses"),
+        ...splitResults(list, "the responses are spread over several contents"),
+        ...unorderedResults(list),
       ],
     },
     {

@@ -5,6 +5,25 @@ import type { Slot } from "../codecs/slots.ts";
 import { type Format, jsonText, type Message, type Part } from "../core/message.ts";
 import { CompactError, isObject } from "../errors.ts";
 
+export interface LintOptions {
+  /** The model that receives the list; sealed reasoning of other models is then reported. */
+  readonly model?: string;
+  /** That model's window in tokens: a large one takes more images. Default: a small one. */
+  readonly maxContextTokens?: number;
+  /**
+   * Applies the rules of strict chat templates: alternating roles, one system message first, a user message.
+   */
+  readonly strict?: boolean;
+  /** The list may end with calls that are still being answered. Default: true. */
+  readonly pendingAllowed?: boolean;
+}
+
+/** Options of a check. */
+export interface CheckOptions extends LintOptions {
+  /** Surplus images stay: a session removes them itself, after it has archived them. */
+  readonly imagesStay?: true;
+}
+
 /** An entry that could be read. */
 export interface Entry {
   readonly native: NativeObject;
@@ -24,6 +43,7 @@ export interface Fault {
 
 export interface ReadList {
   readonly format: Format;
+  readonly options: CheckOptions;
   /** Entries that could be read, in order. */
   readonly entries: readonly Entry[];
   readonly faults: readonly Fault[];
@@ -36,12 +56,12 @@ export interface ReadList {
 export const REMOVE_ALL = "__remove_all__";
 
 /** Reads a list; unreadable entries become faults. */
-export function readEntries(list: readonly unknown[], format: Format): ReadList {
+export function readEntries(list: readonly unknown[], format: Format, options: CheckOptions): ReadList {
+  const whole = { format, options, length: list.length };
   try {
-    const entries = read(list, format, [], (index) => index);
-    return { format, entries, faults: [], removals: [], length: list.length };
+    return { ...whole, entries: read(list, format, [], (index) => index), faults: [], removals: [] };
   } catch {
-    return readOneByOne(list, format);
+    return { ...whole, ...readOneByOne(list, format) };
   }
 }
 
@@ -67,7 +87,10 @@ function read(
     });
 }
 
-function readOneByOne(list: readonly unknown[], format: Format): ReadList {
+function readOneByOne(
+  list: readonly unknown[],
+  format: Format,
+): Pick<ReadList, "entries" | "faults" | "removals"> {
   const previous: Message[] = [];
   const entries: Entry[] = [];
   const faults: Fault[] = [];
@@ -89,7 +112,7 @@ function readOneByOne(list: readonly unknown[], format: Format): ReadList {
       faults.push(toFault(native, position, error));
     }
   });
-  return { format, entries, faults, removals, length: list.length };
+  return { entries, faults, removals };
 }
 
 function isRemoval(native: unknown): native is NativeObject {

@@ -314,7 +314,7 @@ function* pairingFaults(messages: readonly Message[]): Steps<Malformation[]> {
       fault("orphan result", one, `no call before it has the id "${one.part.id}"`),
     ),
     ...pairs.calls
-      .filter((call) => isDead(call, {}))
+      .filter((call) => isDead(call))
       .map((one) => fault("unanswered call", one, `call "${one.part.id}" (${one.part.name}) has no result`)),
   ];
 }

@@ -23,25 +23,6 @@ export interface Violation {
   readonly link: string;
 }
 
-export interface LintOptions {
-  /** The model that receives the list; sealed reasoning of other models is then reported. */
-  readonly model?: string;
-  /** That model's window in tokens: a large one takes more images. Default: a small one. */
-  readonly maxContextTokens?: number;
-  /**
-   * Applies the rules of strict chat templates: alternating roles, one system message first, a user message.
-   */
-  readonly strict?: boolean;
-  /** The list may end with calls that are still being answered. Default: true. */
-  readonly pendingAllowed?: boolean;
-}
-
-/** Options of a check. */
-export interface CheckOptions extends LintOptions {
-  /** Surplus images stay: a session removes them itself, after it has archived them. */
-  readonly imagesStay?: true;
-}
-
 /** What was done about a finding. */
 export interface Done {
   readonly action: "moved" | "merged" | "dropped" | "answered" | "rewritten" | "added";
@@ -89,7 +70,7 @@ export interface Finding {
 }
 
 export interface Rule extends RuleInfo {
-  readonly check: (list: ReadList, options: CheckOptions) => readonly Finding[];
+  readonly check: (list: ReadList) => readonly Finding[];
 }
 
 /** A rule in a table of rules for the same formats. Default severity: error. */
