@@ -31,10 +31,8 @@ const COMPACTION = 'Claude: "Compaction"';
 const SYSTEM = "https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages";
 const VISION = 'Claude: "Vision", image limits';
 
-/** Cache breakpoints per request. */
 const MOST_CACHE_MARKS = 4;
 
-/** Number of images removed at once. */
 const IMAGES_AT_ONCE = 20;
 /** Maximum pixels of the longer side. */
 const MOST_PIXELS = 8_000;
@@ -42,7 +40,6 @@ const MOST_PIXELS = 8_000;
 const MOST_PIXELS_OF_MANY = 2_000;
 const MANY_IMAGES = 20;
 
-/** Anthropic Messages. */
 export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(
   ["anthropic"],
   [
@@ -257,7 +254,6 @@ function leading(list: ReadList, astray: readonly Entry[]): Finding[] {
   );
 }
 
-/** True for thinking without a signature. */
 function isUnsigned({ value }: Cell): boolean {
   const { signature, type } = objectOf(value);
   return type === "thinking" && (typeof signature !== "string" || signature === "");
@@ -347,7 +343,6 @@ interface FoundImage extends Spot {
   readonly size: ImageSize | undefined;
 }
 
-/** The cache breakpoints of a list, in order. */
 export function marksIn(list: ReadList): Spot[] {
   return spotsIn(list, ({ value }) => objectOf(value).cache_control != null);
 }

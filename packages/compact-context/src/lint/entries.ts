@@ -18,13 +18,11 @@ export interface LintOptions {
   readonly pendingAllowed?: boolean;
 }
 
-/** Options of a check. */
 export interface CheckOptions extends LintOptions {
   /** Surplus images stay: a session removes them itself, after it has archived them. */
   readonly imagesStay?: true;
 }
 
-/** An entry that could be read. */
 export interface Entry {
   readonly native: NativeObject;
   /** Index in the list under inspection. */
@@ -33,7 +31,6 @@ export interface Entry {
   readonly cells: readonly Cell[];
 }
 
-/** An entry that could not be read. */
 export interface Fault {
   readonly native: unknown;
   readonly position: number;
@@ -55,7 +52,6 @@ export interface ReadList {
 /** The id by which LangGraph removes every message. */
 export const REMOVE_ALL = "__remove_all__";
 
-/** Reads a list; unreadable entries become faults. */
 export function readEntries(list: readonly unknown[], format: Format, options: CheckOptions): ReadList {
   const whole = { format, options, length: list.length };
   try {
@@ -237,7 +233,6 @@ export function withFields(format: Format, native: NativeObject, changes: Native
   return format === "langchain" ? copyWithFields(native, changes) : copyWith(native, changes);
 }
 
-/** Fields that hold blocks or calls. */
 const HOLDERS = ["content", "parts", "tool_calls", "invalid_tool_calls", "function_call"];
 
 /** A copy of the entry with blocks replaced, by a map from old to new. */
@@ -260,7 +255,6 @@ export function replaceBlocks(
   return withFields(format, native, changes);
 }
 
-/** A copy of the entry with these cells. */
 export function entryWith(format: Format, entry: Entry, cells: readonly Cell[]): unknown {
   const field = SHAPES[format].blocks?.(entry.native);
   if (field === undefined) {
@@ -279,7 +273,6 @@ export function typeOf(value: unknown): string {
   return isObject(value) && typeof value.type === "string" ? value.type : "";
 }
 
-/** True for an entry of system text. */
 export function isSystem({ message }: Entry): boolean {
   return message.role === "system" || message.role === "developer";
 }

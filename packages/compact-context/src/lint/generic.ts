@@ -162,7 +162,6 @@ function withoutBlock({ native, path }: Fault): { native: unknown; block: unknow
   };
 }
 
-/** True for a list without a message. */
 function isEmptyList({ format, entries, length }: ReadList): boolean {
   const isLifted = format === "anthropic" || format === "gemini";
   return length === 0 || (isLifted && entries.length === length && entries.every(isSystem));

@@ -21,7 +21,6 @@ import {
 export type { LintOptions } from "./entries.ts";
 export type { Mend, RuleInfo, Violation } from "./rule.ts";
 
-/** Every rule, those for all formats first. */
 const RULES: readonly Rule[] = [
   ...GENERIC_RULES,
   ...OPENAI_CHAT_RULES,
@@ -53,7 +52,6 @@ const FIRST: readonly (readonly string[])[] = [
   ],
 ];
 
-/** Rules that are mended after the others. */
 const LAST: readonly (readonly string[])[] = [
   ["anthropic/system-leads", "gemini/system-leads"],
   ["openai-chat/strict-system-first"],
@@ -75,7 +73,6 @@ function rulesNamed(ids: readonly string[]): Rule[] {
   return ids.flatMap((id) => RULES.filter((rule) => rule.id === id));
 }
 
-/** The rules of a format. */
 export function rulesFor(format: Format): Rule[] {
   return RULES.filter((rule) => rule.formats.includes(format));
 }

@@ -171,7 +171,6 @@ function advance(known: Known, fresh: readonly unknown[]): boolean {
 
 const IN_SESSION: CheckOptions = { imagesStay: true };
 
-/** New entries checked per step. */
 const STEP_ENTRIES = 64;
 
 /** Indexes at which a long list can be split: an answer of the model after results or a user message. */

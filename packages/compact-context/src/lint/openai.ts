@@ -21,7 +21,6 @@ import {
 const FUNCTION_CALLING = 'OpenAI: "Function calling"';
 const TEMPLATES = 'Hugging Face: "Chat templates"; Mistral and other templates refuse other orders';
 
-/** Chat Completions and compatible formats. */
 export const OPENAI_CHAT_RULES: readonly Rule[] = rulesOf(
   ["openai-chat"],
   [

@@ -22,7 +22,6 @@ export const deadCalls = (list: ReadList): Finding[] =>
       ),
     );
 
-/** Results that precede their call. */
 export const earlyResults = (list: ReadList): Finding[] =>
   pairCalls(list).calls.flatMap((call) =>
     call.early ? movedResult(list, call, "stands before the call") : [],
@@ -144,7 +143,6 @@ function anchorOf({ format, entries }: ReadList, caller: Entry): number {
   return entries[index]?.position ?? caller.position;
 }
 
-/** A new entry with these results. */
 function entryOf(format: Format, entry: Entry, cells: readonly Cell[]): unknown {
   if (!["anthropic", "gemini", "ai-sdk"].includes(format)) return entry.native;
   const blocks = cells.map((cell) => cell.value);

@@ -107,7 +107,6 @@ const LONGEST_BLOCK = 16_777_216;
 export interface BlockRedactor {
   /** Returns the text that is final so far; the rest is buffered. */
   push(chunk: string): string;
-  /** Returns the buffered text. */
   end(): string;
 }
 

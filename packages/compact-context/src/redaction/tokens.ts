@@ -202,7 +202,6 @@ Sidekiq~>\b[0-9a-f]{8}~>:[0-9a-f]{8}(?=@(?:gems|enterprise)\.contribsys)
 Sidekiq~>(?<=CONTRIBSYS__COM["'\s=:]{1,5})[0-9a-f]{8}~>:[0-9a-f]{8}\b
 `;
 
-/** The format of an issuer's tokens. */
 interface TokenFormat {
   readonly issuer: string;
   readonly shape: string;
@@ -251,7 +250,6 @@ function patternOf(shape: string): RegExp {
   return new RegExp(source, "y");
 }
 
-/** Tokens without a fixed prefix. */
 const ANCHORED_TOKENS = ANCHORED.trim()
   .split("\n")
   .map((row) => {
@@ -269,7 +267,6 @@ function createTokenScan() {
 
 let known: ReturnType<typeof createTokenScan> | undefined;
 
-/** Tokens by their own format. */
 export function findTokens(text: string): Finding[] {
   known ??= createTokenScan();
   const { formats, scan } = known;

@@ -127,7 +127,6 @@ function nameWords(name: string): string[] {
   return normalizeModelName(name).match(/[a-z]+|\d+/g) ?? [];
 }
 
-/** Number of leading words that two names share. */
 function sharedWords(left: readonly string[], right: readonly string[]): number {
   let shared = 0;
   while (shared < left.length && left[shared] === right[shared]) shared += 1;

@@ -50,7 +50,6 @@ export interface TempFile {
   readonly fingerprint: string;
 }
 
-/** An open regular file. */
 export interface OpenFile {
   readonly file: number;
   readonly stats: Stats;

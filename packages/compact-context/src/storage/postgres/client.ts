@@ -338,7 +338,6 @@ function pending(version: number, quoted: string): string[] {
   return (steps.length === 0 ? [] : [...steps, newest]).map((text) => text.replaceAll("%", quoted));
 }
 
-/** Options of `postgresDdl`. */
 export interface PostgresDdlOptions {
   /** Default: `compact`. */
   readonly schema?: string;

@@ -243,7 +243,6 @@ async function appendValue(run: Run, key: string, text: string): Promise<void> {
   );
 }
 
-/** Deletes a value and all its pieces. */
 async function deleteValue(run: Run, key: string): Promise<void> {
   await run(
     `with d as (delete from %.documents where key = $1 returning content)

@@ -12,7 +12,6 @@ type PutObjectCommandInput = import("@aws-sdk/client-s3").PutObjectCommandInput;
 /** Stored with an object as headers: plain ASCII, never archived content. */
 export type Notes = Readonly<Record<string, string>>;
 
-/** An object's metadata. */
 export interface ObjectFacts {
   readonly etag: string;
   readonly size: number;
@@ -218,7 +217,6 @@ export class Bucket {
   }
 }
 
-/** The headers of a condition. */
 function conditionOf(condition: Condition): { IfNoneMatch?: string; IfMatch?: string } {
   if (condition === undefined) return {};
   return condition === null ? { IfNoneMatch: "*" } : { IfMatch: condition };
