@@ -10,8 +10,7 @@ import {
 import type { TokenCounter } from "compact-context/internal/core/ports";
 import type { CompactionReport } from "compact-context/internal/core/report";
 import { isUserSpeech, latestUserMessage } from "compact-context/internal/core/units";
-import { lint } from "compact-context/internal/lint/index";
-import type { LintOptions } from "compact-context/internal/lint/rule";
+import { type LintOptions, lint } from "compact-context/internal/lint/index";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { checkProvider } from "./provider-checks.ts";
 import { brokenSeals } from "./soak-seal.ts";

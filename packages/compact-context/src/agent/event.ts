@@ -1,6 +1,6 @@
 import type { CompactionReport } from "../core/report.ts";
 import { CompactError, errorMessage } from "../errors.ts";
-import { dollarsOf, lookUpModel, type ModelOverrides } from "../tokens/models.ts";
+import { costOf, lookUpModel, type ModelOverrides } from "../tokens/models.ts";
 import { normalizeUsage } from "../tokens/usage.ts";
 
 /** Why a turn ended. */
@@ -37,10 +37,9 @@ export const NOTHING_SPENT: Spent = Object.freeze({
 export function spentOn(usage: unknown, model: string, overrides: ModelOverrides): Spent {
   const record = normalizeUsage(usage);
   if (record === undefined) return { ...NOTHING_SPENT, requests: 1, dollars: undefined };
-  const { input, cacheRead: cached, cacheWrite: written, output, write1h = 0 } = record;
-  const use = { cached, written, uncached: Math.max(0, input - cached - written) };
-  const dollars = write1h > 0 ? undefined : dollarsOf(use, output, lookUpModel(model, overrides));
-  return { requests: 1, inputTokens: input, cachedTokens: cached, outputTokens: output, dollars };
+  const { input: inputTokens, cacheRead: cachedTokens, output: outputTokens } = record;
+  const dollars = costOf(record, lookUpModel(model, overrides));
+  return { requests: 1, inputTokens, cachedTokens, outputTokens, dollars };
 }
 
 export function addSpent(one: Spent, other: Spent): Spent {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createTokenCounter } from "../tokens/token-counter.ts";
-import { contextTokens, normalizeUsage } from "../tokens/usage.ts";
+import { normalizeUsage } from "../tokens/usage.ts";
 import type { MediaPart, Message, Part, TextPart } from "./message.ts";
 import { afterCompaction, calibrated, emptyCalibration, observeUsage } from "./request.ts";
 
@@ -133,7 +133,7 @@ function pi(path: string): Call[] {
   for (const { type, message: entry } of linesOf<MessageLine>(path)) {
     if (type !== "message" || entry === undefined) continue;
     const { role, content, usage, model = "" } = entry;
-    if (role === "assistant" && normalizeUsage(usage)?.anchor) {
+    if (role === "assistant" && (normalizeUsage(usage)?.input ?? 0) > 0) {
       calls.push({
         model,
         before,
@@ -215,7 +215,7 @@ function errorsOf(calls: readonly Call[]): number[] {
     }
     counted += count(answer);
     calibration = observeUsage(calibration, {
-      reported: contextTokens(usage),
+      reported: usage.input + usage.output,
       estimated: counted,
       counterId,
       of: model,

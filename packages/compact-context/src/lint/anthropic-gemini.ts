@@ -31,10 +31,8 @@ const COMPACTION = 'Claude: "Compaction"';
 const SYSTEM = "https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages";
 const VISION = 'Claude: "Vision", image limits';
 
-/** Cache breakpoints per request. */
 const MOST_CACHE_MARKS = 4;
 
-/** Number of images removed at once. */
 const IMAGES_AT_ONCE = 20;
 /** Maximum pixels of the longer side. */
 const MOST_PIXELS = 8_000;
@@ -42,7 +40,6 @@ const MOST_PIXELS = 8_000;
 const MOST_PIXELS_OF_MANY = 2_000;
 const MANY_IMAGES = 20;
 
-/** Anthropic Messages. */
 export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(
   ["anthropic"],
   [
@@ -58,7 +55,7 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(
       explanation: "Results come first in their user message, before any text.",
       link: TOOLS,
       mend: "The results are moved to the front.",
-      check: (list, options) => interlopers(list, options, "tool results"),
+      check: (list) => interlopers(list, "tool results"),
     },
     {
       id: "anthropic/results-split",
@@ -66,7 +63,7 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(
       explanation: "The results of one assistant message are spread over several user messages.",
       link: TOOLS,
       mend: "They are merged into the first.",
-      check: splitResults,
+      check: (list) => splitResults(list),
     },
     {
       id: "anthropic/unique-call-ids",
@@ -187,7 +184,8 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(
       explanation: `A request has at most ${MOST_IMAGES_OF_SMALL} images, ${MOST_IMAGES} with a window over ${SMALL_WINDOW} tokens.`,
       link: VISION,
       mend: `Text stands in the place of the oldest, ${IMAGES_AT_ONCE} at once, so that the prompt cache does not break at each new one; they are in \`removed\`.`,
-      check: (list, { imagesStay, maxContextTokens = 0 }) => {
+      check: (list) => {
+        const { imagesStay, maxContextTokens = 0 } = list.options;
         if (imagesStay) return [];
         const images = imagesIn(list);
         const over = Math.max(0, images.length - mostImages(list.format, maxContextTokens));
@@ -256,7 +254,6 @@ function leading(list: ReadList, astray: readonly Entry[]): Finding[] {
   );
 }
 
-/** True for thinking without a signature. */
 function isUnsigned({ value }: Cell): boolean {
   const { signature, type } = objectOf(value);
   return type === "thinking" && (typeof signature !== "string" || signature === "");
@@ -346,7 +343,6 @@ interface FoundImage extends Spot {
   readonly size: ImageSize | undefined;
 }
 
-/** The cache breakpoints of a list, in order. */
 export function marksIn(list: ReadList): Spot[] {
   return spotsIn(list, ({ value }) => objectOf(value).cache_control != null);
 }
@@ -402,11 +398,11 @@ export const GEMINI_RULES: readonly Rule[] = rulesOf(
         "The turn behind function calls holds as many responses as there were calls, in their order.",
       link: FUNCTION_CALLING,
       mend: "The responses are moved into that turn and put in order.",
-      check: (list, options) => [
-        ...misplacedResults(list, options),
-        ...interlopers(list, options, "function responses"),
-        ...splitResults(list, options, "the responses are spread over several contents"),
-        ...unorderedResults(list, options),
+      check: (list) => [
+        ...misplacedResults(list),
+        ...interlopers(list, "function responses"),
+        ...splitResults(list, "the responses are spread over several contents"),
+        ...unorderedResults(list),
       ],
     },
     {

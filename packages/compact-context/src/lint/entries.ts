@@ -5,7 +5,24 @@ import type { Slot } from "../codecs/slots.ts";
 import { type Format, jsonText, type Message, type Part } from "../core/message.ts";
 import { CompactError, isObject } from "../errors.ts";
 
-/** An entry that could be read. */
+export interface LintOptions {
+  /** The model that receives the list; sealed reasoning of other models is then reported. */
+  readonly model?: string;
+  /** That model's window in tokens: a large one takes more images. Default: a small one. */
+  readonly maxContextTokens?: number;
+  /**
+   * Applies the rules of strict chat templates: alternating roles, one system message first, a user message.
+   */
+  readonly strict?: boolean;
+  /** The list may end with calls that are still being answered. Default: true. */
+  readonly pendingAllowed?: boolean;
+}
+
+export interface CheckOptions extends LintOptions {
+  /** Surplus images stay: a session removes them itself, after it has archived them. */
+  readonly imagesStay?: true;
+}
+
 export interface Entry {
   readonly native: NativeObject;
   /** Index in the list under inspection. */
@@ -14,7 +31,6 @@ export interface Entry {
   readonly cells: readonly Cell[];
 }
 
-/** An entry that could not be read. */
 export interface Fault {
   readonly native: unknown;
   readonly position: number;
@@ -24,6 +40,7 @@ export interface Fault {
 
 export interface ReadList {
   readonly format: Format;
+  readonly options: CheckOptions;
   /** Entries that could be read, in order. */
   readonly entries: readonly Entry[];
   readonly faults: readonly Fault[];
@@ -35,13 +52,12 @@ export interface ReadList {
 /** The id by which LangGraph removes every message. */
 export const REMOVE_ALL = "__remove_all__";
 
-/** Reads a list; unreadable entries become faults. */
-export function readEntries(list: readonly unknown[], format: Format): ReadList {
+export function readEntries(list: readonly unknown[], format: Format, options: CheckOptions): ReadList {
+  const whole = { format, options, length: list.length };
   try {
-    const entries = read(list, format, [], (index) => index);
-    return { format, entries, faults: [], removals: [], length: list.length };
+    return { ...whole, entries: read(list, format, [], (index) => index), faults: [], removals: [] };
   } catch {
-    return readOneByOne(list, format);
+    return { ...whole, ...readOneByOne(list, format) };
   }
 }
 
@@ -67,7 +83,10 @@ function read(
     });
 }
 
-function readOneByOne(list: readonly unknown[], format: Format): ReadList {
+function readOneByOne(
+  list: readonly unknown[],
+  format: Format,
+): Pick<ReadList, "entries" | "faults" | "removals"> {
   const previous: Message[] = [];
   const entries: Entry[] = [];
   const faults: Fault[] = [];
@@ -89,7 +108,7 @@ function readOneByOne(list: readonly unknown[], format: Format): ReadList {
       faults.push(toFault(native, position, error));
     }
   });
-  return { format, entries, faults, removals, length: list.length };
+  return { entries, faults, removals };
 }
 
 function isRemoval(native: unknown): native is NativeObject {
@@ -214,7 +233,6 @@ export function withFields(format: Format, native: NativeObject, changes: Native
   return format === "langchain" ? copyWithFields(native, changes) : copyWith(native, changes);
 }
 
-/** Fields that hold blocks or calls. */
 const HOLDERS = ["content", "parts", "tool_calls", "invalid_tool_calls", "function_call"];
 
 /** A copy of the entry with blocks replaced, by a map from old to new. */
@@ -237,7 +255,6 @@ export function replaceBlocks(
   return withFields(format, native, changes);
 }
 
-/** A copy of the entry with these cells. */
 export function entryWith(format: Format, entry: Entry, cells: readonly Cell[]): unknown {
   const field = SHAPES[format].blocks?.(entry.native);
   if (field === undefined) {
@@ -256,7 +273,6 @@ export function typeOf(value: unknown): string {
   return isObject(value) && typeof value.type === "string" ? value.type : "";
 }
 
-/** True for an entry of system text. */
 export function isSystem({ message }: Entry): boolean {
   return message.role === "system" || message.role === "developer";
 }

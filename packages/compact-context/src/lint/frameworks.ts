@@ -9,7 +9,6 @@ import { at, atEntry, badCells, drop, type Rule, rulesOf } from "./rule.ts";
 const AI_SDK_ERRORS = 'AI SDK: "AI SDK Errors", AI_MissingToolResultsError and AI_InvalidPromptError';
 const AI_SDK_APPROVAL = 'AI SDK: "Tool Calling", tool approval';
 
-/** The AI SDK, model and UI messages. */
 export const AI_SDK_RULES: readonly Rule[] = rulesOf(
   ["ai-sdk"],
   [
@@ -45,7 +44,6 @@ export const AI_SDK_RULES: readonly Rule[] = rulesOf(
   ],
 );
 
-/** LangChain and LangGraph. */
 export const LANGCHAIN_RULES: readonly Rule[] = rulesOf(
   ["langchain"],
   [
@@ -70,7 +68,6 @@ function isKnownToPi({ native: { role } }: Entry): boolean {
   return isRole(role, ROLES.pi) || PI_OWN_ROLES.has(role) || PI_EXTRAS.has(role);
 }
 
-/** The pi agent. */
 export const PI_RULES: readonly Rule[] = rulesOf(
   ["pi"],
   [

@@ -162,7 +162,6 @@ function withoutBlock({ native, path }: Fault): { native: unknown; block: unknow
   };
 }
 
-/** True for a list without a message. */
 function isEmptyList({ format, entries, length }: ReadList): boolean {
   const isLifted = format === "anthropic" || format === "gemini";
   return length === 0 || (isLifted && entries.length === length && entries.every(isSystem));
@@ -314,7 +313,7 @@ function* pairingFaults(messages: readonly Message[]): Steps<Malformation[]> {
       fault("orphan result", one, `no call before it has the id "${one.part.id}"`),
     ),
     ...pairs.calls
-      .filter((call) => isDead(call, {}))
+      .filter((call) => isDead(call))
       .map((one) => fault("unanswered call", one, `call "${one.part.id}" (${one.part.name}) has no result`)),
   ];
 }

@@ -174,7 +174,6 @@ function withAcceptedId(list: ReadList, entry: Entry): Fix {
   };
 }
 
-/** Renames a call and its result. */
 function renamed(list: ReadList, call: PlacedCall, newId: () => string): Fix {
   const { format } = list;
   return (editor) => {
@@ -243,7 +242,6 @@ export function uniqueName(format: Format, entry: Entry): string | undefined {
   return id === "FAKE_ID" ? undefined : jsonText([id, type, callId]);
 }
 
-/** The entry's own id on the wire. */
 function entryId(format: Format, { native }: Entry): string | undefined {
   return filled(wireFields(format, native).id);
 }

@@ -3,16 +3,14 @@ import { readNative } from "../codecs/native.ts";
 import type { Format } from "../core/message.ts";
 import { defined, requireList, requireOptions } from "../errors.ts";
 import { ANTHROPIC_RULES, GEMINI_RULES } from "./anthropic-gemini.ts";
-import { type ReadList, readEntries } from "./entries.ts";
+import { type CheckOptions, type LintOptions, type ReadList, readEntries } from "./entries.ts";
 import { AI_SDK_RULES, LANGCHAIN_RULES, PI_RULES } from "./frameworks.ts";
 import { GENERIC_RULES } from "./generic.ts";
 import { ITEM_RULES, OPENAI_CHAT_RULES } from "./openai.ts";
 import {
-  type CheckOptions,
   type Done,
   Editor,
   type Finding,
-  type LintOptions,
   type Mend,
   type Rule,
   type RuleInfo,
@@ -20,9 +18,9 @@ import {
   type Working,
 } from "./rule.ts";
 
-export type { LintOptions, Mend, RuleInfo, Violation } from "./rule.ts";
+export type { LintOptions } from "./entries.ts";
+export type { Mend, RuleInfo, Violation } from "./rule.ts";
 
-/** Every rule, those for all formats first. */
 const RULES: readonly Rule[] = [
   ...GENERIC_RULES,
   ...OPENAI_CHAT_RULES,
@@ -54,7 +52,6 @@ const FIRST: readonly (readonly string[])[] = [
   ],
 ];
 
-/** Rules that are mended after the others. */
 const LAST: readonly (readonly string[])[] = [
   ["anthropic/system-leads", "gemini/system-leads"],
   ["openai-chat/strict-system-first"],
@@ -76,7 +73,6 @@ function rulesNamed(ids: readonly string[]): Rule[] {
   return ids.flatMap((id) => RULES.filter((rule) => rule.id === id));
 }
 
-/** The rules of a format. */
 export function rulesFor(format: Format): Rule[] {
   return RULES.filter((rule) => rule.formats.includes(format));
 }
@@ -94,14 +90,14 @@ export function lint(list: readonly unknown[], format: Format, options: LintOpti
   codecFor(format);
   requireList(list);
   requireOptions(options);
-  return readNative("messages", () => violationsOf(readEntries(list, format), rulesFor(format), options));
+  return readNative("messages", () => violationsOf(readEntries(list, format, options), rulesFor(format)));
 }
 
 /** What is wrong with a list by these rules, in its order. */
-export function violationsOf(list: ReadList, rules: readonly Rule[], options: CheckOptions): Violation[] {
+export function violationsOf(list: ReadList, rules: readonly Rule[]): Violation[] {
   return rules
     .flatMap(({ id, severity, explanation, link, check }) =>
-      check(list, options).map(({ position, path, problem }): Violation => {
+      check(list).map(({ position, path, problem }): Violation => {
         return { rule: id, severity, index: position, path, explanation: problem ?? explanation, link };
       }),
     )
@@ -153,10 +149,10 @@ function mendStage(
   mends: Mend[],
 ): Working[] | undefined {
   const natives = working.map((one) => one.native);
-  const list = readEntries(natives, format);
+  const list = readEntries(natives, format, options);
   for (const stage of STAGES) {
     const rules = stage.filter((rule) => rule.formats.includes(format));
-    const found = rules.flatMap((rule) => rule.check(list, options).map((finding) => ({ rule, finding })));
+    const found = rules.flatMap((rule) => rule.check(list).map((finding) => ({ rule, finding })));
     if (found.every(({ finding }) => finding.fix === undefined)) continue;
     const editor = new Editor(format);
     for (const { rule, finding } of found) {

@@ -3,12 +3,12 @@ import { sameJson } from "../core/lists.ts";
 import type { Format, Message } from "../core/message.ts";
 import { createLruMap, isObject, later, type Pause, runInSteps, type Steps, startsWith } from "../errors.ts";
 import { imagesIn, marksIn } from "./anthropic-gemini.ts";
-import { type Entry, type ReadList, readEntries } from "./entries.ts";
+import { type CheckOptions, type Entry, type ReadList, readEntries } from "./entries.ts";
 import { malformationsInSteps } from "./generic.ts";
 import { uniqueName } from "./identities.ts";
 import { mended, rulesFor, violationsOf } from "./index.ts";
 import { pairCalls } from "./pairs.ts";
-import type { CheckOptions, Mend, Violation } from "./rule.ts";
+import type { Mend, Violation } from "./rule.ts";
 
 /** The growing list of a conversation; only new entries are checked. */
 export interface GrowingList {
@@ -62,7 +62,7 @@ export function createGrowingList(): GrowingList {
     const found = list.length === 0 ? undefined : (same ?? format(list));
     unsure = found === undefined && list.length > 0 ? [...list] : undefined;
     if (found === undefined) return {};
-    const read = readEntries(list, found);
+    const read = readEntries(list, found, IN_SESSION);
     const error = firstError(read);
     if (error === undefined) known = knownOf(read, list, list);
     return { format: found, error };
@@ -103,7 +103,7 @@ export function createGrowingList(): GrowingList {
       const { messages, mends } = mended(list, found.format, IN_SESSION);
       // A mend of the newest entry may become unnecessary when the list grows.
       if (messages.at(-1) === list.at(-1))
-        known = knownOf(readEntries(messages, found.format), list, messages);
+        known = knownOf(readEntries(messages, found.format, IN_SESSION), list, messages);
       return { messages: mends.length === 0 ? list : (messages as T[]), mends };
     },
   };
@@ -149,7 +149,7 @@ function advance(known: Known, fresh: readonly unknown[]): boolean {
   const { format, given, clean, cut, ids } = known;
   const head = cut === 0 || known.lead === undefined ? [] : [known.lead];
   const before = [...head, ...clean.slice(cut)];
-  const read = readEntries([...before, ...fresh], format);
+  const read = readEntries([...before, ...fresh], format, IN_SESSION);
   if (firstError(read) !== undefined || read.removals.length > 0) return false;
   const newest = read.entries.slice(before.length);
   // Images and cache marks are limited for the whole list.
@@ -171,7 +171,6 @@ function advance(known: Known, fresh: readonly unknown[]): boolean {
 
 const IN_SESSION: CheckOptions = { imagesStay: true };
 
-/** New entries checked per step. */
 const STEP_ENTRIES = 64;
 
 /** Indexes at which a long list can be split: an answer of the model after results or a user message. */
@@ -195,7 +194,7 @@ function isAnswered(entry: unknown): boolean {
 
 function firstError(read: ReadList): Violation | undefined {
   const errors = rulesFor(read.format).filter(({ severity }) => severity === "error");
-  return violationsOf(read, errors, IN_SESSION)[0];
+  return violationsOf(read, errors)[0];
 }
 
 /** Ids that later entries may not repeat. */

@@ -21,7 +21,6 @@ import {
 const FUNCTION_CALLING = 'OpenAI: "Function calling"';
 const TEMPLATES = 'Hugging Face: "Chat templates"; Mistral and other templates refuse other orders';
 
-/** Chat Completions and compatible formats. */
 export const OPENAI_CHAT_RULES: readonly Rule[] = rulesOf(
   ["openai-chat"],
   [
@@ -45,7 +44,7 @@ export const OPENAI_CHAT_RULES: readonly Rule[] = rulesOf(
       explanation: "A strict template takes one system message, and only as the first (with `strict`).",
       link: TEMPLATES,
       mend: "System messages are merged into one at the beginning.",
-      check: (list, { strict }) => (strict === true ? lateSystem(list) : []),
+      check: (list) => (list.options.strict === true ? lateSystem(list) : []),
     },
     {
       id: "openai-chat/strict-alternation",
@@ -53,14 +52,14 @@ export const OPENAI_CHAT_RULES: readonly Rule[] = rulesOf(
         "A strict template wants user and assistant in turn, beginning with the user (with `strict`).",
       link: TEMPLATES,
       mend: "Messages of one role in a row are merged; where calls lie between, a synthetic message parts them.",
-      check: ({ entries }, { strict }) => (strict === true ? unalternating(entries) : []),
+      check: ({ entries, options }) => (options.strict === true ? unalternating(entries) : []),
     },
     {
       id: "openai-chat/strict-needs-user",
       explanation: "A strict template wants at least one user message (with `strict`).",
       link: TEMPLATES,
       mend: "A synthetic user message opens the conversation.",
-      check: (list, { strict }) => (strict === true ? missingUser(list) : []),
+      check: (list) => (list.options.strict === true ? missingUser(list) : []),
     },
     {
       id: "openai-chat/reasoning-consistent",
@@ -68,7 +67,7 @@ export const OPENAI_CHAT_RULES: readonly Rule[] = rulesOf(
         "In the open tool loop some calls carry their reasoning and others do not: DeepSeek refuses them (with `strict`).",
       link: 'DeepSeek: "Thinking Mode", the `reasoning_content` in the API must be passed back; xAI: "Prompt Caching"',
       mend: "Calls without it get an empty `reasoning_content`.",
-      check: ({ entries }, { strict }) => (strict === true ? unreasoned(entries) : []),
+      check: ({ entries, options }) => (options.strict === true ? unreasoned(entries) : []),
     },
   ],
 );
@@ -88,31 +87,19 @@ function isSpeaker({ message }: Entry): boolean {
 
 /** Messages that repeat the role of the one before, calls and results aside. */
 function unalternating(entries: readonly Entry[]): Finding[] {
-  const speakers = entries.filter(isSpeaker);
-  const repeated = new Set(
-    speakers.filter(({ message }, index) => {
-      const before = index === 0 ? "assistant" : speakers[index - 1]?.message.role;
-      return message.role === before;
-    }),
-  );
-  const runs = neighbours(entries, repeated);
-  return [...repeated].map((entry) => {
-    const run = runs.find((one) => one.includes(entry)) ?? [];
-    return atEntry(entry, undefined, (editor) => alternate(editor, run, entry));
+  let before = "assistant";
+  /** A speaker, and the repetitions that directly follow. */
+  let run: Entry[] = [];
+  return entries.flatMap((entry, index) => {
+    if (!isSpeaker(entry)) return [];
+    const { role } = entry.message;
+    const repeats = role === before;
+    before = role;
+    if (repeats && run.length > 0 && run.at(-1) === entries[index - 1]) run.push(entry);
+    else run = [entry];
+    const own = run;
+    return repeats ? [atEntry(entry, undefined, (editor) => alternate(editor, own, entry))] : [];
   });
-}
-
-/** Speakers, each with the repetitions that directly follow. */
-function neighbours(entries: readonly Entry[], repeated: ReadonlySet<Entry>): Entry[][] {
-  const runs: Entry[][] = [];
-  let before: Entry | undefined;
-  for (const entry of entries) {
-    const run = runs.at(-1);
-    if (repeated.has(entry) && before !== undefined && run?.at(-1) === before) run.push(entry);
-    else if (isSpeaker(entry)) runs.push([entry]);
-    before = entry;
-  }
-  return runs;
 }
 
 /** Merges a message with the first of its run; where calls lie before it, a synthetic message parts them. */
@@ -222,7 +209,7 @@ export const ITEM_RULES: readonly Rule[] = rulesOf(
       severity: "warning",
       explanation: "Encrypted content can only be read by the model that made it (with `model`).",
       link: REASONING,
-      check: ({ entries }, { model }) =>
+      check: ({ entries, options: { model } }) =>
         model === undefined
           ? []
           : entries

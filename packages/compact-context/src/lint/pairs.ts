@@ -69,7 +69,6 @@ export function pairCalls(list: Listed): Pairs {
   return pairs;
 }
 
-/** Entries paired per step. */
 const STEP_ENTRIES = 4096;
 
 /** `pairCalls` in steps, for a long list. */

@@ -5,39 +5,36 @@ import { isItemFormat } from "../core/units.ts";
 import { defined } from "../errors.ts";
 import { type Cell, type Entry, type ReadList, typeOf } from "./entries.ts";
 import { type Batch, type PlacedCall, pairCalls } from "./pairs.ts";
-import { at, atEntry, atSpot, type Done, drop, type Editor, type Finding, type LintOptions } from "./rule.ts";
+import { at, atEntry, atSpot, type Done, drop, type Editor, type Finding } from "./rule.ts";
 
 // Where results stand: those missing, those in another place than their format expects, and how they get there.
 
 /** The synthetic result of an unanswered call; it claims nothing else. */
 const NO_RESULT = "[no result was recorded: the call was interrupted]";
 
-type Check = (list: ReadList, options: LintOptions) => Finding[];
-
 /** Calls without a result after which the conversation went on. */
-export const deadCalls: Check = (list, options) =>
+export const deadCalls = (list: ReadList): Finding[] =>
   pairCalls(list)
-    .calls.filter((call) => isDead(call, options))
+    .calls.filter((call) => isDead(call, list.options.pendingAllowed))
     .map((call) =>
       atSpot(call, `call "${call.part.id}" (${call.part.name}) has no result`, (editor) =>
-        answer(list, options, editor, call),
+        answer(list, editor, call),
       ),
     );
 
-/** Results that precede their call. */
-export const earlyResults: Check = (list, options) =>
+export const earlyResults = (list: ReadList): Finding[] =>
   pairCalls(list).calls.flatMap((call) =>
-    call.early ? movedResult(list, options, call, "stands before the call") : [],
+    call.early ? movedResult(list, call, "stands before the call") : [],
   );
 
 /** Results outside the place that their format requires. */
-export const misplacedResults: Check = (list, options) =>
+export const misplacedResults = (list: ReadList): Finding[] =>
   pairCalls(list).calls.flatMap((call) =>
-    isAstray(call) && !call.early ? movedResult(list, options, call, "does not follow its call") : [],
+    isAstray(call) && !call.early ? movedResult(list, call, "does not follow its call") : [],
   );
 
 /** Content before the results of a batch. */
-export const interlopers = (list: ReadList, options: LintOptions, results: string): Finding[] =>
+export const interlopers = (list: ReadList, results: string): Finding[] =>
   pairCalls(list).batches.flatMap((batch) => {
     const cells = [...batch.hosts].flatMap((entry) => entry.cells.map((cell) => ({ entry, cell })));
     const own = new Set(batch.calls.flatMap((call) => call.result?.cell ?? []));
@@ -45,34 +42,32 @@ export const interlopers = (list: ReadList, options: LintOptions, results: strin
     const found = cells.slice(0, Math.max(last, 0)).find(({ cell }) => !own.has(cell));
     return found === undefined
       ? []
-      : [atSpot(found, `stands before ${results}`, gathered(list, options, batch, "moved"))];
+      : [atSpot(found, `stands before ${results}`, gathered(list, batch, "moved"))];
   });
 
 /** Results of one batch in several entries: those after the first. */
-export const splitResults = (list: ReadList, options: LintOptions, problem?: string): Finding[] =>
+export const splitResults = (list: ReadList, problem?: string): Finding[] =>
   pairCalls(list)
     .batches.filter(isSplit)
     .flatMap((batch) =>
       holdersOf(batch)
         .slice(1)
-        .map((entry) => atEntry(entry, problem, gathered(list, options, batch, "merged"))),
+        .map((entry) => atEntry(entry, problem, gathered(list, batch, "merged"))),
     );
 
 /** Batches whose results are in a different order than their calls. */
-export const unorderedResults: Check = (list, options) =>
+export const unorderedResults = (list: ReadList): Finding[] =>
   pairCalls(list).batches.flatMap((batch) => {
     const [host] = batch.hosts;
     const cells = [...batch.hosts].flatMap((entry) => entry.cells);
     const places = batch.calls.filter(isInPlace).map((call) => cells.indexOf(cellIn(call)));
     const isOutOfOrder = places.some((place, index) => place < (places[index - 1] ?? 0));
     const problem = "the responses stand in another order than their calls";
-    return host !== undefined && isOutOfOrder
-      ? [atEntry(host, problem, gathered(list, options, batch, "moved"))]
-      : [];
+    return host !== undefined && isOutOfOrder ? [atEntry(host, problem, gathered(list, batch, "moved"))] : [];
   });
 
 /** True for a call without a result after which the conversation went on. */
-export function isDead(call: PlacedCall, { pendingAllowed = true }: LintOptions): boolean {
+export function isDead(call: PlacedCall, pendingAllowed = true): boolean {
   return call.result === undefined && !call.excused && !(pendingAllowed && call.pending);
 }
 
@@ -106,13 +101,13 @@ function isGathering(format: Format): boolean {
 
 // ---- moving
 
-function movedResult(list: ReadList, options: LintOptions, call: PlacedCall, problem: string): Finding[] {
+function movedResult(list: ReadList, call: PlacedCall, problem: string): Finding[] {
   const { result, part, batch } = call;
   if (result === undefined) return [];
   const { entry, cell } = result;
   const move = (editor: Editor): Done => {
     if (batch !== undefined && isGathering(list.format))
-      editor.once(batch, () => gather(list, options, editor, batch));
+      editor.once(batch, () => gather(list, editor, batch));
     else editor.once(entry, () => moveResults(list, editor, entry));
     return { action: "moved" };
   };
@@ -148,7 +143,6 @@ function anchorOf({ format, entries }: ReadList, caller: Entry): number {
   return entries[index]?.position ?? caller.position;
 }
 
-/** A new entry with these results. */
 function entryOf(format: Format, entry: Entry, cells: readonly Cell[]): unknown {
   if (!["anthropic", "gemini", "ai-sdk"].includes(format)) return entry.native;
   const blocks = cells.map((cell) => cell.value);
@@ -158,22 +152,20 @@ function entryOf(format: Format, entry: Entry, cells: readonly Cell[]): unknown 
 
 // ---- gathering
 
-function gathered(list: ReadList, options: LintOptions, batch: Batch, action: Done["action"]) {
+function gathered(list: ReadList, batch: Batch, action: Done["action"]) {
   return (editor: Editor): Done => {
-    editor.once(batch, () => gather(list, options, editor, batch));
+    editor.once(batch, () => gather(list, editor, batch));
     return { action };
   };
 }
 
 /** Puts all results of a batch, in order, where they belong; gives the answers made up for dead calls. */
 function gather(
-  list: ReadList,
-  options: LintOptions,
+  { format, options }: ReadList,
   editor: Editor,
   batch: Batch,
 ): ReadonlyMap<PlacedCall, unknown> {
-  const { format } = list;
-  const dead = batch.calls.filter((call) => isDead(call, options));
+  const dead = batch.calls.filter((call) => isDead(call, options.pendingAllowed));
   const answers = new Map(dead.map((call) => [call, answerBlock(format, call)]));
   const cells = inOrder(format, batch).flatMap((call): Cell[] => {
     if (call.result !== undefined) return [call.result.cell];
@@ -214,11 +206,11 @@ function cellIn({ result, cell }: PlacedCall): Cell {
 
 // ---- answering
 
-function answer(list: ReadList, options: LintOptions, editor: Editor, call: PlacedCall): Done {
+function answer(list: ReadList, editor: Editor, call: PlacedCall): Done {
   const { format } = list;
   const { entry, cell, batch } = call;
   if (batch !== undefined && isGathering(format)) {
-    const answers = editor.once(batch, () => gather(list, options, editor, batch));
+    const answers = editor.once(batch, () => gather(list, editor, batch));
     return { action: "answered", added: answers.get(call) };
   }
   if (format === "ai-sdk" && Array.isArray(entry.native.parts)) {

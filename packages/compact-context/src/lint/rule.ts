@@ -23,25 +23,6 @@ export interface Violation {
   readonly link: string;
 }
 
-export interface LintOptions {
-  /** The model that receives the list; sealed reasoning of other models is then reported. */
-  readonly model?: string;
-  /** That model's window in tokens: a large one takes more images. Default: a small one. */
-  readonly maxContextTokens?: number;
-  /**
-   * Applies the rules of strict chat templates: alternating roles, one system message first, a user message.
-   */
-  readonly strict?: boolean;
-  /** The list may end with calls that are still being answered. Default: true. */
-  readonly pendingAllowed?: boolean;
-}
-
-/** Options of a check. */
-export interface CheckOptions extends LintOptions {
-  /** Surplus images stay: a session removes them itself, after it has archived them. */
-  readonly imagesStay?: true;
-}
-
 /** What was done about a finding. */
 export interface Done {
   readonly action: "moved" | "merged" | "dropped" | "answered" | "rewritten" | "added";
@@ -75,7 +56,6 @@ export interface RuleInfo {
   readonly mend?: string;
 }
 
-/** Mends one finding. */
 export type Fix = (editor: Editor) => Done;
 
 /** One violation of a rule. */
@@ -89,7 +69,7 @@ export interface Finding {
 }
 
 export interface Rule extends RuleInfo {
-  readonly check: (list: ReadList, options: CheckOptions) => readonly Finding[];
+  readonly check: (list: ReadList) => readonly Finding[];
 }
 
 /** A rule in a table of rules for the same formats. Default severity: error. */
@@ -101,7 +81,6 @@ export function rulesOf(formats: readonly Format[], rows: readonly Row[]): Rule[
 
 // ---- findings
 
-/** A finding at an entry. */
 export function atEntry(entry: Entry, problem?: string, fix?: Fix): Finding {
   return at(entry, `messages[${entry.position}]`, problem, fix);
 }
@@ -111,7 +90,6 @@ export function at({ position }: Entry, path: string, problem?: string, fix?: Fi
   return { position, path, problem, fix };
 }
 
-/** A finding at a block. */
 export function atSpot({ entry, cell }: Spot, problem?: string, fix?: Fix): Finding {
   return at(entry, cell.path, problem, fix);
 }
@@ -119,7 +97,6 @@ export function atSpot({ entry, cell }: Spot, problem?: string, fix?: Fix): Find
 /** Whether a block is wrong, by its entry, its index in it, and the next entry. */
 type IsWrong = (cell: Cell, entry: Entry, index: number, next: Entry | undefined) => boolean;
 
-/** The blocks of a list that match. */
 export function spotsIn({ entries }: ReadList, isWrong: IsWrong): Spot[] {
   return entries.flatMap((entry, at) =>
     entry.cells
@@ -128,7 +105,6 @@ export function spotsIn({ entries }: ReadList, isWrong: IsWrong): Spot[] {
   );
 }
 
-/** A finding for every block that matches. */
 export function badCells(list: ReadList, isWrong: IsWrong, fixOf?: (spot: Spot) => Fix): Finding[] {
   return spotsIn(list, isWrong).map((spot) => atSpot(spot, undefined, fixOf?.(spot)));
 }
@@ -149,7 +125,6 @@ export function drop(spot: Spot): Fix {
   return rewrite(() => undefined)(spot);
 }
 
-/** The fix that removes an entry. */
 export function dropEntry(entry: Entry): Fix {
   return (editor) => {
     editor.replace(entry, undefined);
@@ -169,7 +144,6 @@ export function rewrite(change: (value: NativeObject) => unknown): (spot: Spot) 
   };
 }
 
-/** The fix that changes fields of an entry. */
 export function changeFields(entry: Entry, changes: NativeObject): Fix {
   return (editor) => {
     editor.replace(entry, copyWith(entry.native, changes));
@@ -181,7 +155,6 @@ export function changeFields(entry: Entry, changes: NativeObject): Fix {
 
 type Placed = Pick<Entry, "position">;
 
-/** An entry of the list under repair. */
 export interface Working {
   readonly native: unknown;
   /** Index in the input list; for an added entry, of the entry that caused it. */
@@ -246,7 +219,6 @@ export class Editor {
     return this.#done.get(key) as T;
   }
 
-  /** The list with the edits. */
   apply(working: readonly Working[]): Working[] {
     for (const [entry, values] of this.#swaps)
       this.replace(entry, replaceBlocks(this.#format, entry.native, values));

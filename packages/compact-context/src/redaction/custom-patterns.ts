@@ -91,14 +91,12 @@ function compilePattern(pattern: string | RegExp, index: number): PatternSearch 
   }
 }
 
-/** Flags that affect what matches. */
 const FLAGS = "imsuv";
 /** `(?i)` at the start, as in Python and Go. */
 const INLINE_FLAGS = /^\(\?([a-zA-Z]+)\)/;
 /** `/…/i`, as in JavaScript, without an unescaped slash inside. */
 const LITERAL = /^\/((?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)\/([a-zA-Z]*)$/;
 
-/** A pattern's expression without delimiters, and its flags. */
 function readPattern(pattern: string): { readonly source: string; readonly flags: string } {
   const [, body = pattern, outer = ""] = LITERAL.exec(pattern) ?? [];
   const [inline = "", inner = ""] = INLINE_FLAGS.exec(body) ?? [];
@@ -114,7 +112,6 @@ function* pieces(text: string): Generator<[number, number]> {
   }
 }
 
-/** The first match at or after a position. */
 type PatternSearch = (text: string, from: number) => Span | undefined;
 
 type CharacterTest = (code: number) => boolean;

@@ -9,7 +9,6 @@ export interface Finding extends Span {
   readonly kind: string;
 }
 
-/** The replacement for a secret. */
 export const REDACTED = "<REDACTED>";
 
 /** A redaction layer: its findings in a text, in any order, possibly overlapping. */

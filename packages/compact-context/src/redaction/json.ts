@@ -39,10 +39,8 @@ function redactByName(value: string, name: string | undefined): string | undefin
   return isSecret ? scheme + REDACTED : undefined;
 }
 
-/** The name that a flag such as `--password` gives to the next word; undefined for other words. */
-function flagName(word: string | undefined): string | undefined {
-  return word === undefined ? undefined : /^--?([a-z][\w-]{1,60})$/i.exec(word)?.[1];
-}
+/** A flag such as `--password`, which names the next word. */
+const FLAG = /^--?([a-z][\w-]{1,60})$/i;
 
 /** True for the second item of a pair whose first item names a secret, as in `["x-api-key", "…"]`. */
 function isPaired(word: unknown, value: unknown): boolean {
@@ -199,7 +197,8 @@ function walkArray(value: readonly unknown[], name: string | undefined, walk: Wa
   const items = whole.map((item, index) => {
     const before = plainOf(whole[index - 1]);
     if (isPaired(before, plainOf(item))) return taken(item, REDACTED, walk);
-    return walkValue(item, (typeof before === "string" ? flagName(before) : undefined) ?? name, walk);
+    const flag = typeof before === "string" ? FLAG.exec(before)?.[1] : undefined;
+    return walkValue(item, flag ?? name, walk);
   });
   return items.every((item, index) => Object.is(item, value[index])) ? value : items;
 }

@@ -146,7 +146,6 @@ function endOfLine(text: string, at: number): number {
 
 type Columns = { readonly sign: string | RegExp; readonly names: readonly string[] };
 
-/** The column names in the first row of a table. */
 function columnsOf(line: string, above: string): Columns | undefined {
   if (line.length > 1000) return undefined;
   const sign = /[,;\t|│]/.exec(line)?.[0] ?? / {2,80}/;

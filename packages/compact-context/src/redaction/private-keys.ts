@@ -107,7 +107,6 @@ const LONGEST_BLOCK = 16_777_216;
 export interface BlockRedactor {
   /** Returns the text that is final so far; the rest is buffered. */
   push(chunk: string): string;
-  /** Returns the buffered text. */
   end(): string;
 }
 
@@ -154,7 +153,7 @@ export function withoutSplitSecrets(items: readonly unknown[], find: Finder): re
     const continued: number = inside ? continuedKey(text) : 0;
     if (continued > 0) changed.set(index, REDACTED + text.slice(continued));
     inside = goesOn(text, continued);
-    if (!inside) cutShared(changed, { index, text, next: texts[index + 1] ?? "" }, find);
+    if (!inside) cutShared(changed, texts, index, find);
   }
   return changed.size === 0 ? items : items.map((item, index) => withText(item, changed.get(index)));
 }
@@ -164,13 +163,14 @@ function goesOn(text: string, continued: number): boolean {
   return (continued > 0 && continued >= text.trimEnd().length) || endsInsideKey(text);
 }
 
-interface Neighbours {
-  readonly index: number;
-  readonly text: string;
-  readonly next: string;
-}
-
-function cutShared(changed: Map<number, string>, { index, text, next }: Neighbours, find: Finder): void {
+/** Takes out a secret that stands in both the text at `index` and the next one. */
+function cutShared(
+  changed: Map<number, string>,
+  texts: readonly (string | undefined)[],
+  index: number,
+  find: Finder,
+): void {
+  const [text = "", next = ""] = texts.slice(index);
   const first = text.slice(-WINDOW).split(/\s/).at(-1) ?? "";
   const [second = ""] = /^\S{1,4096}/.exec(next) ?? [];
   if (first === "" || second === "") return;

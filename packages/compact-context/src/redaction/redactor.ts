@@ -55,7 +55,6 @@ const PLAIN: readonly Finder[] = [findTokens, findKeyValues, findNear, findPlace
 const NEAR: readonly Finder[] = [...PLAIN, findEncoded];
 /** A text of a single word: it has no names or context. */
 const ONE_WORD = /^[\w./#-]+$/;
-/** The layers for a single word. */
 const IN_WORD: readonly Finder[] = [findTokens, findEncoded];
 /** The layers for decoded base64. */
 const INNER: readonly Finder[] = [...PLAIN, findPrivateKeys];

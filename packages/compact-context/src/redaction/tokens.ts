@@ -25,17 +25,15 @@ export const ALPHABETS: Readonly<Record<string, string>> = {
 /**
  * Issuers and the shapes of their tokens, separated by spaces; a line that starts with a space continues the
  * previous one. A shape is literal text with runs of characters in braces: `ghp_{base62:36}` or, with a range,
- * `{lower:5-30}`; the text before the first run is its prefix. `!` marks a shape that ends with a checksum, and
- * needs no word boundary before it then; `#` one that requires a digit, because words can start with the prefix.
+ * `{lower:5-30}`; the text before the first run is its prefix. `(a|b)` stands for two shapes. `!` marks a shape
+ * that ends with a checksum, and needs no word boundary before it then; `#` one that requires a digit, because
+ * words can start with the prefix.
  */
 const TABLE = `
-GitHub: !ghp_{base62:20-255} !gho_{base62:20-255} !ghu_{base62:20-255} !ghs_{base62:20-255}
-  !ghr_{base62:20-255} github_pat_{word:20-255}
+GitHub: !gh(p|o|u|s|r)_{base62:20-255} github_pat_{word:20-255}
 npm: !npm_{base62:30-64}
-GitLab: glpat-{url64dot:16-320} gldt-{url64dot:16-320} glrt-{url64dot:16-320} glcbt-{url64dot:16-320}
-  glptt-{url64dot:16-320} glft-{url64dot:16-320} glimt-{url64dot:16-320} glagent-{url64dot:16-320}
-  gloas-{url64dot:16-320} glsoat-{url64dot:16-320} glffct-{url64:16-64} GR1348941{url64:20-40}
-  glrtr-{url64:20-60} glwt-{url64:20-60} _gitlab_session={lower:32-64}
+GitLab: gl(pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat)-{url64dot:16-320} glffct-{url64:16-64} GR1348941{url64:20-40}
+  gl(rtr|wt)-{url64:20-60} _gitlab_session={lower:32-64}
 Bitbucket: ATBB{base62:24-60} ATCTT3{url64pad:60-400}
 Atlassian: ATATT3{url64pad:60-400}
 PyPI: pypi-{url64:50-1000}
@@ -43,41 +41,39 @@ RubyGems: rubygems_{hex:48}
 crates.io: cio{base62:32}
 Clojars: CLOJARS_{lower:60}
 NuGet: oy2{lower:43}
-Docker: dckr_pat_{url64:20-64} dckr_oat_{url64:20-64}
-  SWMTKN-1-{lower:50}-{lower:25} SWMKEY-1-{base64:43}
+Docker: dckr_(pat|oat)_{url64:20-64} SWMTKN-1-{lower:50}-{lower:25} SWMKEY-1-{base64:43}
 JFrog: AKCp{base62:60-80} cmVmd{base62:55-70}
 Sourcegraph: sgp_{anyhex:16}_{anyhex:40} sgp_local_{anyhex:40} sgp_{anyhex:40} slk_{hex:64}
-SonarQube: squ_{hex:40} sqp_{hex:40} sqa_{hex:40}
-CircleCI: CCIPAT_{base62:20-30}_{hex:40} CCIPRJ_{base62:20-30}_{hex:40}
-Buildkite: bkua_{hex:40} bkpt_{hex:40} bkct_{base62:20-60}
+SonarQube: sq(u|p|a)_{hex:40}
+CircleCI: CCI(PAT|PRJ)_{base62:20-30}_{hex:40}
+Buildkite: bk(ua|pt)_{hex:40} bkct_{base62:20-60}
 Octopus Deploy: #API-{upper:25-32}
-Vercel: vercel_blob_rw_{word:30-80} vck_{base62:40-80} vcp_{base62:40-80}
+Vercel: vercel_blob_rw_{word:30-80} vc(k|p)_{base62:40-80}
 Netlify: nfp_{base62:30-60}
 Linear: lin_api_{base62:32-64} lin_oauth_{hex:64}
 Postman: PMAK-{anyhex:24}-{anyhex:34} PMAT-{upper:26}
 ReadMe: rdme_{lower:60-80}
 Infracost: ico-{base62:32}
-Harness: pat.{url64:22}.{base62:24}.{base62:20} sat.{url64:22}.{base62:24}.{base62:20}
+Harness: (pat|sat).{url64:22}.{base62:24}.{base62:20}
 Snyk: snyk_uat.{hex:8}.{url64dot:50-800}
 StackHawk: hawk.{url64:20}.{url64:20}
-AWS: AKIA{upper:16} ASIA{upper:16} ABIA{upper:16} ACCA{upper:16} #A3T{upper:17} ABSK{base64:100-280}
-  bedrock-api-key-{base64:20-2000}
+AWS: A(KIA|SIA|BIA|CCA){upper:16} #A3T{upper:17} ABSK{base64:100-280} bedrock-api-key-{base64:20-2000}
 Google: AIza{url64:30-45} ya29.{url64:20-2000} GOCSPX-{url64:20-40} 1//0{url64:30-200}
 Google Storage: GOOG{upper:20-60}
 Firebase: AAAA{url64:7}:APA91b{url64:100-200}
 Alibaba Cloud: LTAI{base62:12-24}
 Tencent Cloud: AKID{base62:32}
 Yandex Cloud: AQVN{url64:35-40} t1.{url64pad:20-600}.{url64pad:80-100} #YCA{url64:35-45} y0_{url64:50-70}
-DigitalOcean: dop_v1_{hex:40-64} doo_v1_{hex:40-64} dor_v1_{hex:40-64}
+DigitalOcean: do(p|o|r)_v1_{hex:40-64}
 Linode: linode_{hex:64}
 Scaleway: #SCW{upper:17}
 Scalingo: tk-us-{url64:40-60}
 Heroku: HRKU-{url64:30-70}
-Fly.io: fo1_{url64:40-50} fm1a_{base64:90-2000} fm1r_{base64:90-2000} fm2_{base64:90-2000}
-Cloudflare: v1.0-{hex:24}-{hex:100-160} cfat_{base62:48} cfut_{base62:48} cfk_{base62:48}
+Fly.io: fo1_{url64:40-50} fm(1a|1r|2)_{base64:90-2000}
+Cloudflare: v1.0-{hex:24}-{hex:100-160} cf(at|ut|k)_{base62:48}
 Akamai: akab-{lower:16}-{lower:16}
-Databricks: dapi{hex:32} dose{hex:32}
-PlanetScale: pscale_tkn_{url64dot:32-64} pscale_oauth_{url64dot:32-64} pscale_pw_{url64dot:32-64}
+Databricks: d(api|ose){hex:32}
+PlanetScale: pscale_(tkn|oauth|pw)_{url64dot:32-64}
 Supabase: sbp_{hex:40} sb_secret_{url64:20-60} sbp_v0_{hex:40}
 Neon: napi_{lower:40-80}
 Turso: turso_{base62:30-80}
@@ -86,38 +82,31 @@ MongoDB Atlas: mdb_sa_sk_{url64:30-60}
 Pulumi: pul-{hex:40}
 HashiCorp Vault: hvs.{url64:24-160} hvb.{url64:90-320} hvr.{url64:24-160} #s.{base62:24}
 OpenShift: sha256~{url64:43}
-Doppler: dp.pt.{base62:40-44} dp.ct.{base62:40-44} dp.st.{lower:1-35}.{base62:40-44} dp.st.{base62:40-44}
-  dp.sa.{base62:40-44} dp.scim.{base62:40-44} dp.audit.{base62:40-44}
+Doppler: dp.(pt|ct).{base62:40-44} dp.st.{lower:1-35}.{base62:40-44} dp.st.{base62:40-44}
+  dp.(sa|scim|audit).{base62:40-44}
 1Password: ops_eyJ{url64pad:100-3000} A3-{upper:6}-{upper:11}-{upper:5}-{upper:5}-{upper:5}
   A3-{upper:6}-{upper:6}-{upper:5}-{upper:5}-{upper:5}-{upper:5}
-Bitwarden: 0.{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}.{base62:30}:{base64:22-26}
+Bitwarden: 0.{uuid}.{base62:30}:{base64:22-26}
 age: AGE-SECRET-KEY-1{upper:40-70} AGE-PLUGIN-{upper:2-20}-1{upper:40-200}
-Tailscale: tskey-auth-{base62:8-20}-{base62:20-50} tskey-api-{base62:8-20}-{base62:20-50}
-  tskey-client-{base62:8-20}-{base62:20-50} tskey-scim-{base62:8-20}-{base62:20-50}
-  tskey-webhook-{base62:8-20}-{base62:20-50}
+Tailscale: tskey-(auth|api|client|scim|webhook)-{base62:8-20}-{base62:20-50}
 Defined Networking: dnkey-{url64pad:26}-{url64pad:52}
-Authress: sc_{lower:5-30}.{lower:4-6}.acc_{lower:10-32}.{base64:30-120}
-  ext_{lower:5-30}.{lower:4-6}.acc_{lower:10-32}.{base64:30-120}
-  scauth_{lower:5-30}.{lower:4-6}.acc_{lower:10-32}.{base64:30-120}
-  authress_{lower:5-30}.{lower:4-6}.acc_{lower:10-32}.{base64:30-120}
-Prefect: pnu_{base62:36} pnb_{base62:36}
+Authress: (sc|ext|scauth|authress)_{lower:5-30}.{lower:4-6}.acc_{lower:10-32}.{base64:30-120}
+Prefect: pn(u|b)_{base62:36}
 Grafana: glc_{base64:32-400} glsa_{base62:32}_{anyhex:8} eyJrIjoi{base62:60-400}
-New Relic: NRAK-{base62:27} NRII-{url64:20-40} NRJS-{hex:19} NRBR-{hex:19} NRAA-{hex:27}
-  NRAL-{base62:20-40}
-Sentry: sntrys_{base64:40-500}_{base64:40-46} sntrys_eyJ{url64pad:80-600} sntryu_{hex:64} sntrya_{hex:64}
-Dynatrace: dt0c01.{base62:24}.{base62:64} dt0s16.{base62:24}.{base62:64}
+New Relic: NRAK-{base62:27} NRII-{url64:20-40} NR(JS|BR)-{hex:19} NRAA-{hex:27} NRAL-{base62:20-40}
+Sentry: sntrys_{base64:40-500}_{base64:40-46} sntrys_eyJ{url64pad:80-600} sntry(u|a)_{hex:64}
+Dynatrace: dt0(c01|s16).{base62:24}.{base62:64}
 Datadog: ddapp_{base62:34} pub{hex:32}
-Honeycomb: hcaik_{lower:40-70} hcxik_{lower:40-70}
-PostHog: phx_{base62:40-60} phs_{base62:40-60} phr_{base62:40-70} pha_{base62:40-70}
-Intra 42: s-s4t2ud-{hex:64} s-s4t2af-{hex:64}
+Honeycomb: hc(a|x)ik_{lower:40-70}
+PostHog: ph(x|s)_{base62:40-60} phr_{base62:40-70} pha_{base62:40-70}
+Intra 42: s-s4t2(ud|af)-{hex:64}
 Together AI: tgp_v1_{url64:43}
 LlamaIndex: llx-{url64:48}
 WunderGraph: cosmo_{hex:32}
-Instagram: IGQV{url64:60-400} IGQW{url64:60-400}
-NATS: SU{base32:56} SA{base32:56} SO{base32:56} SN{base32:56} SC{base32:56} SX{base32:56}
+Instagram: IGQ(V|W){url64:60-400}
+NATS: S(U|A|O|N|C|X){base32:56}
 NTLM: TlRMTVNTUAAD{base64:60-2000}
-OpenAI: sk-{base62:20-200} #sk-{url64:16-300} sk-proj-{url64:20-300} sk-svcacct-{url64:20-300}
-  sk-admin-{url64:20-300} #sess-{base62:40}
+OpenAI: sk-{base62:20-200} #sk-{url64:16-300} sk-(proj|svcacct|admin)-{url64:20-300} #sess-{base62:40}
 Anthropic: sk-ant-{lower:2-12}-{url64:20-200}
 OpenRouter: sk-or-v1-{hex:40-80}
 Hugging Face: hf_{base62:20-60} api_org_{base62:30-60}
@@ -129,41 +118,36 @@ Fireworks: fw_{base62:20-40}
 Tavily: tvly-{url64:20-80}
 Exa and other search: fc-{hex:32} jina_{url64:50-80}
 NVIDIA: nvapi-{url64:50-80}
-LangSmith: lsv2_pt_{hex:32}_{hex:10} lsv2_sk_{hex:32}_{hex:10} ls__{hex:32}
-Langfuse: sk-lf-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}
+LangSmith: lsv2_(pt|sk)_{hex:32}_{hex:10} ls__{hex:32}
+Langfuse: sk-lf-{uuid}
 Pinecone: pcsk_{word:30-80}
 ElevenLabs: #sk_{hex:48}
 E2B: e2b_{hex:40}
-Stripe: sk_live_{base62:10-110} sk_test_{base62:10-110} sk_prod_{base62:10-110} rk_live_{base62:10-110}
-  rk_test_{base62:10-110} rk_prod_{base62:10-110} whsec_{base64:20-80}
-Slack: xoxa-{url64:10-260} xoxb-{url64:10-260} xoxe-{url64:10-260} xoxo-{url64:10-260} xoxp-{url64:10-260}
-  xoxr-{url64:10-260} xoxs-{url64:10-260} xoxc-{url64:10-260} xoxd-{url64:10-260} xoxe.xoxb-{url64:20-260}
-  xoxe.xoxp-{url64:20-260} xapp-{url64:10-160}
+Stripe: (sk|rk)_(live|test|prod)_{base62:10-110} whsec_{base64:20-80}
+Slack: xox(a|b|e|o|p|r|s|c|d)-{url64:10-260} xoxe.xox(b|p)-{url64:20-260} xapp-{url64:10-160}
 SendGrid: SG.{url64:16-32}.{url64:16-64}
 Twilio: SK{anyhex:32}
 Brevo: xkeysib-{hex:64}-{base62:16} xsmtpsib-{hex:64}-{base62:16}
-Mailgun: key-{hex:32} pubkey-{hex:32}
+Mailgun: (key|pubkey)-{hex:32}
 Resend: #re_{word:20-60}
 Postmark and SparkPost: #PM-{url64:30-80}
-Shopify: shpat_{anyhex:32} shpca_{anyhex:32} shppa_{anyhex:32} shpss_{anyhex:32} shpka_{anyhex:32}
+Shopify: shp(at|ca|pa|ss|ka)_{anyhex:32}
 Square: EAAA{url64:22-80} sq0atp-{url64:22-60} sq0csp-{url64:40-60} sq0idp-{url64:22}
-PayPal: access_token$production\${lower:16}\${hex:32} access_token$sandbox\${lower:16}\${hex:32}
-Plaid: access-sandbox-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}
-  access-development-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}
-  access-production-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}
-Razorpay: rzp_live_{base62:14-24} rzp_test_{base62:14-24}
+PayPal: access_token$(production|sandbox)\${lower:16}\${hex:32}
+Plaid: access-(sandbox|development|production)-{uuid}
+Razorpay: rzp_(live|test)_{base62:14-24}
 Flutterwave: FLWSECK_TEST-{lower:12-36} FLWPUBK_TEST-{lower:32}-X FLWSECK-{lower:32}-X
-EasyPost: EZAK{base62:54} EZTK{base62:54}
-Duffel: duffel_test_{url64pad:40-60} duffel_live_{url64pad:40-60}
-Shippo: shippo_live_{anyhex:40} shippo_test_{anyhex:40}
-Lob: #live_{hex:35} #test_{hex:35} live_pub_{hex:31} test_pub_{hex:31}
+EasyPost: EZ(AK|TK){base62:54}
+Duffel: duffel_(test|live)_{url64pad:40-60}
+Shippo: shippo_(live|test)_{anyhex:40}
+Lob: #(live|test)_{hex:35} (live|test)_pub_{hex:31}
 GoCardless: #live_{url64pad:40}
-Facebook: EAAC{base62:90-300} EAAM{base62:90-300} EAAG{base62:90-300} EAAB{base62:90-300}
+Facebook: EAA(C|M|G|B){base62:90-300}
 Twitter: AAAAAAAAAAAAAAAAAAAAAA{base62:60-120}
 Adobe: p8e-{base62:32}
 Airtable: pat{base62:14}.{hex:64}
 Notion: ntn_{base62:40-60} secret_{base62:43}
-Figma: figd_{url64:40-60} figu_{url64:40-60}
+Figma: fig(d|u)_{url64:40-60}
 Asana: 1/{digit:10-20}:{hex:32} 2/{digit:10-20}/{digit:10-20}:{hex:32}
 Adafruit: aio_{base62:28}
 Dependency-Track: odt_{base62:32-36}
@@ -171,22 +155,20 @@ pganalyze: pgar_{base62:24-40}
 Rootly: rootly_{hex:64}
 SpectralOps: spu-{hex:32}
 Frame.io: fio-u-{url64pad:64}
-Mapbox: pk.{base62:60-120}.{url64:22} sk.{base62:60-120}.{url64:22} tk.{base62:60-120}.{url64:22}
+Mapbox: (pk|sk|tk).{base62:60-120}.{url64:22}
 Typeform: tfp_{url64dot:40-70}
 Beamer: #b_{url64pad:44}
 Dropbox: sl.{url64pad:100-1400} sl.u.{url64pad:100-1400}
-HubSpot: pat-na1-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12} pat-na2-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}
-  pat-eu1-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12} pat-ap1-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}
+HubSpot: pat-(na1|na2|eu1|ap1)-{uuid}
 Contentful: CFPAT-{url64:43}
 Ubidots and Particle: BBFF-{base62:30}
-SettleMint: sm_aat_{base62:16} sm_pat_{base62:16} sm_sat_{base62:16}
+SettleMint: sm_(aat|pat|sat)_{base62:16}
 Okta: #00{url64:40}
-LaunchDarkly: sdk-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}
-WakaTime: waka_{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}
+LaunchDarkly: sdk-{uuid}
+WakaTime: waka_{uuid}
 Zapier and Make: #zak_{base62:30-60}
 ngrok: #ngrok_{word:30-80}
-Web tokens: eyJ{url64:8-8000}.{url64:8-16000}.{url64:0-4000} eyJ{url64:8-8000}.{url64:8-16000}
-  ZXlK{base64:60-8000}
+Web tokens: eyJ{url64:8-8000}.{url64:8-16000}.{url64:0-4000} eyJ{url64:8-8000}.{url64:8-16000} ZXlK{base64:60-8000}
 `;
 
 /**
@@ -220,7 +202,6 @@ Sidekiq~>\b[0-9a-f]{8}~>:[0-9a-f]{8}(?=@(?:gems|enterprise)\.contribsys)
 Sidekiq~>(?<=CONTRIBSYS__COM["'\s=:]{1,5})[0-9a-f]{8}~>:[0-9a-f]{8}\b
 `;
 
-/** The format of an issuer's tokens. */
 interface TokenFormat {
   readonly issuer: string;
   readonly shape: string;
@@ -231,15 +212,27 @@ interface TokenFormat {
   pattern?: RegExp;
 }
 
+const UUID = "{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}";
+
 /** All token formats with a fixed prefix. */
 export function tokenFormats(): TokenFormat[] {
-  const lines = TABLE.replace(/\n /g, " ").trim().split("\n");
+  const lines = TABLE.replace(/\n /g, " ").replaceAll("{uuid}", UUID).trim().split("\n");
   return lines.flatMap((line) => {
     const [issuer = "", shapes = ""] = line.split(": ", 2);
-    return [...shapes.matchAll(/([!#]?)(([^ {]+)\S*)/g)].map(
-      ([, mark = "", shape = "", prefix = ""]): TokenFormat => ({ issuer, shape, prefix, mark }),
-    );
+    return shapes
+      .split(/ +/)
+      .flatMap(shapesOf)
+      .map((marked): TokenFormat => {
+        const [, mark = "", shape = "", prefix = ""] = /^([!#]?)(([^{]+).*)$/.exec(marked) ?? [];
+        return { issuer, shape, prefix, mark };
+      });
   });
+}
+
+/** `glpat-…` and `gldt-…` of `gl(pat|dt)-…`. */
+function shapesOf(shape: string): string[] {
+  const [, before = "", choices, behind = ""] = /^([^(]*)\(([^)]*)\)(.*)$/.exec(shape) ?? [];
+  return choices?.split("|").flatMap((choice) => shapesOf(before + choice + behind)) ?? [shape];
 }
 
 const RUN = /\{(\w+):(\d+)(?:-(\d+))?\}/g;
@@ -257,7 +250,6 @@ function patternOf(shape: string): RegExp {
   return new RegExp(source, "y");
 }
 
-/** Tokens without a fixed prefix. */
 const ANCHORED_TOKENS = ANCHORED.trim()
   .split("\n")
   .map((row) => {
@@ -275,7 +267,6 @@ function createTokenScan() {
 
 let known: ReturnType<typeof createTokenScan> | undefined;
 
-/** Tokens by their own format. */
 export function findTokens(text: string): Finding[] {
   known ??= createTokenScan();
   const { formats, scan } = known;

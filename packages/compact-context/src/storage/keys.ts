@@ -19,7 +19,7 @@ export interface Medium extends Omit<StorageDriver, "put" | "append"> {
 export function checkedDriver(medium: Medium): StorageDriver {
   const inOrder = createKeyedMutex();
   const call = async <T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
-    checkKey(key);
+    if (!isKey(key)) throw unsafe("key", key);
     refuseAborted(signal);
     return abortable(work(), signal);
   };
@@ -76,12 +76,7 @@ export function isKey(key: unknown): boolean {
   return typeof key === "string" && key.length <= LONGEST_KEY && key.split("/").every(isSafeSegment);
 }
 
-/** Throws `InvalidArgument` unless `isKey`. */
-function checkKey(key: string): void {
-  if (!isKey(key)) throw unsafe("key", key);
-}
-
-/** Like `checkKey`, for a key prefix: empty, or with an incomplete last segment. */
+/** Throws `InvalidArgument` unless it is the beginning of a key: empty, or with an incomplete last segment. */
 function checkPrefix(prefix: string): void {
   if (typeof prefix !== "string" || prefix.length > LONGEST_KEY) throw unsafe("prefix", prefix);
   const segments = prefix.split("/");

@@ -1,45 +1,36 @@
-import type { Message } from "../core/message.ts";
-import type { RequestCount, TokenBreakdown, TokenCounter } from "../core/ports.ts";
-import { requireNumber, requireOptions, requireText } from "../errors.ts";
+import type { Format, Message } from "../core/message.ts";
+import type { RequestCount, TokenCounter } from "../core/ports.ts";
+import { createLruMap, requireNumber, requireOptions, requireText } from "../errors.ts";
 import type { EncodingName } from "./models.ts";
-import { createTokenCounter, type TokenCounterOptions } from "./token-counter.ts";
+import { createTokenCounter } from "./token-counter.ts";
 
-export interface CountTokensOptions extends TokenCounterOptions {
+/** What determines a count. */
+interface CountedAs {
+  readonly model?: string;
+  readonly encoding?: EncodingName;
+  readonly format?: Format;
+}
+
+export interface CountTokensOptions extends CountedAs {
   /** The system prompt, if passed separately from the messages. */
   readonly system?: string;
   /** Tool definitions in the provider's own shape. */
   readonly tools?: readonly unknown[];
-  /** The pending user input: text, or messages not yet in the list. */
-  readonly input?: string | readonly Message[];
-  /** The counter to use; model, encoding, format and models are then ignored. */
-  readonly counter?: TokenCounter;
+  /** The pending user input. */
+  readonly input?: string;
 }
 
 /** Media and unreadable reasoning may cost half or twice their estimate. */
 const UNCERTAIN = { low: 0.5, high: 2 };
 
-const CACHED_COUNTERS = 16;
-const counters = new Map<string, TokenCounter>();
+/** Reused for the counts that they keep. */
+const counters = createLruMap<TokenCounter>(16);
 
-/** One counter per model, encoding and format, so that its cached counts are reused. */
-function counterFor({ model, encoding, format, models, onWarning }: TokenCounterOptions): TokenCounter {
-  const options = { model, encoding, format, models, onWarning };
-  if (typeof encoding === "object" || models !== undefined || onWarning !== undefined) {
-    return createTokenCounter(options);
-  }
+function counterFor({ model, encoding, format }: CountedAs): TokenCounter {
   const key = JSON.stringify([model, encoding, format]);
-  const known = counters.get(key);
-  if (known !== undefined) return known;
-  if (counters.size >= CACHED_COUNTERS) counters.clear();
-  const counter = createTokenCounter(options);
+  const counter = counters.get(key) ?? createTokenCounter({ model, encoding, format });
   counters.set(key, counter);
   return counter;
-}
-
-function pendingMessages(input: string | readonly Message[] | undefined): readonly Message[] {
-  if (input === undefined || input === "") return [];
-  if (typeof input !== "string") return input;
-  return [{ id: "input", role: "user", parts: [{ type: "text", text: input }] }];
 }
 
 /**
@@ -48,27 +39,19 @@ function pendingMessages(input: string | readonly Message[] | undefined): readon
  * the reply towards `messages`. The parts add up to `tokens`.
  */
 export function countTokens(messages: readonly Message[], options: CountTokensOptions = {}): RequestCount {
-  const counter = options.counter ?? counterFor(options);
-  const totals = { system: 0, developer: 0, messages: 0 };
+  const { system, tools, input = "" } = options;
+  const counter = counterFor(options);
+  const pending: Message = { id: "input", role: "user", parts: [{ type: "text", text: input }] };
+  const breakdown = { system: 0, developer: 0, tools_schema: counter.countTools(tools), messages: 0 };
   let uncertain = 0;
-  const all = [...messages, ...pendingMessages(options.input)];
+  const all = input === "" ? messages : [...messages, pending];
   for (const message of all) {
     const part = message.role === "system" || message.role === "developer" ? message.role : "messages";
-    totals[part] += counter.countMessage(message);
+    breakdown[part] += counter.countMessage(message);
     uncertain += counter.countUncertain(message);
   }
-  totals.system += counter.countSystem(options.system);
-  if (all.length > 0 || totals.system > 0) totals.messages += counter.perRequest;
-  const breakdown: TokenBreakdown = {
-    system: totals.system,
-    developer: totals.developer,
-    tools_schema: counter.countTools(options.tools),
-    messages: totals.messages,
-  };
-  return withRange(breakdown, uncertain, counter);
-}
-
-function withRange(breakdown: TokenBreakdown, uncertain: number, counter: TokenCounter): RequestCount {
+  breakdown.system += counter.countSystem(system);
+  if (all.length > 0 || breakdown.system > 0) breakdown.messages += counter.perRequest;
   const tokens = breakdown.system + breakdown.developer + breakdown.tools_schema + breakdown.messages;
   const doubtful = Math.min(uncertain, tokens);
   const certain = counter.range(tokens - doubtful);

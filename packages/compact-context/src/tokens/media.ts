@@ -99,7 +99,6 @@ export function mediaTokens(part: SizedMedia, formula: ImageFormula): number {
   return UNKNOWN_MEDIA_TOKENS;
 }
 
-/** Counts text in the model's encoding. */
 type CountText = (text: string) => number;
 
 /** Tokens that OpenAI spends around a function and its parts (cookbook, "How to count tokens with tiktoken"). */

@@ -1,4 +1,4 @@
-import type { SummaryAttempt } from "../core/ports.ts";
+import type { ReportedUsage, SummaryAttempt } from "../core/ports.ts";
 import { requireOptions, requireText } from "../errors.ts";
 import { MODEL_TABLE } from "./models-table.ts";
 
@@ -127,7 +127,6 @@ function nameWords(name: string): string[] {
   return normalizeModelName(name).match(/[a-z]+|\d+/g) ?? [];
 }
 
-/** Number of leading words that two names share. */
 function sharedWords(left: readonly string[], right: readonly string[]): number {
   let shared = 0;
   while (shared < left.length && left[shared] === right[shared]) shared += 1;
@@ -342,15 +341,12 @@ export function dollarsOf(
 ): number | undefined {
   const total = cached + written + uncached;
   const valid = tier !== null && total > tier.above ? tier.prices : prices;
-  return sumOf([
+  const items: readonly (readonly [tokens: number, price: number | null])[] = [
     [cached, valid.read],
     [written, valid.write],
     [uncached, valid.in],
     [outputTokens, valid.out],
-  ]);
-}
-
-function sumOf(items: readonly (readonly [tokens: number, price: number | null])[]): number | undefined {
+  ];
   let dollars = 0;
   for (const [tokens, price] of items) {
     if (tokens === 0) continue;
@@ -358,6 +354,13 @@ function sumOf(items: readonly (readonly [tokens: number, price: number | null])
     dollars += (tokens * price) / 1_000_000;
   }
   return dollars;
+}
+
+/** The same by the provider's report; undefined also where the cache was written for an hour, at a price of its own. */
+export function costOf(usage: ReportedUsage, model: ModelFacts): number | undefined {
+  const { input, cacheRead: cached, cacheWrite: written, output, write1h = 0 } = usage;
+  if (write1h > 0) return undefined;
+  return dollarsOf({ cached, written, uncached: Math.max(0, input - cached - written) }, output, model);
 }
 
 /** Text models are named `openai:gpt-5.4-mini`: the part before the colon is the provider. */
@@ -369,12 +372,7 @@ function modelNamed(name: string, models: ModelOverrides): ModelLookup {
 /** Adds the model's provider to an attempt, and its cost if usage and prices are known. */
 export function withCost(attempt: SummaryAttempt, models: ModelOverrides): SummaryAttempt {
   const model = modelNamed(attempt.model, models);
-  const { usage } = attempt;
   const provider = model.known ? model.provider : undefined;
-  // One-hour cache writes have their own price.
-  if (usage === undefined || (usage.write1h ?? 0) > 0) return { ...attempt, provider };
-  const { input, cacheRead: cached, cacheWrite: written, output } = usage;
-  const use = { cached, written, uncached: Math.max(0, input - cached - written) };
-  const costUsd = dollarsOf(use, output, model);
+  const costUsd = attempt.usage && costOf(attempt.usage, model);
   return { ...attempt, provider, costUsd };
 }

@@ -344,6 +344,13 @@ describe("range and id", () => {
     }
   });
 
+  it("reads overridden models", () => {
+    const models = { "in-house": { counting: "openai" as const, encoding: "cl100k_base" as const } };
+    const own = createTokenCounter({ model: "in-house", models });
+    expect(own.id).toBe(createTokenCounter({ model: "gpt-4" }).id.replace(/[^/]*$/, "flat"));
+    expect(own.countText("The beds by the gate.")).toBe(cl100kBase.count("The beds by the gate."));
+  });
+
   it("tells counters apart that count differently, and only those", () => {
     const id = (model: string): string => createTokenCounter({ model }).id;
     expect(

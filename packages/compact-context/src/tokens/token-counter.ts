@@ -49,9 +49,8 @@ interface CountingProfile {
   readonly perMessage: number;
   /** Whether the role's name is part of the prompt and encoded with it. */
   readonly countsRole: boolean;
-  /** Tokens around each tool call and each tool result. */
+  /** Tokens around each tool call. */
   readonly perCall: number;
-  readonly perResult: number;
   /** Tokens that open the response, once per request. */
   readonly perRequest: number;
   /** Tokens of the hidden text that the provider adds if there are tools. */
@@ -70,7 +69,6 @@ const GENERIC: CountingProfile = {
   perMessage: 4,
   countsRole: false,
   perCall: 0,
-  perResult: 0,
   perRequest: 0,
   toolsPreamble: 0,
   toolRendering: "json",
@@ -207,8 +205,9 @@ function foreign(profile: CountingProfile): CountingProfile {
 
 /** Identifies everything that a count depends on. */
 function planId({ encoding, profile, image }: CountingPlan): string {
-  const { ratio, perMessage, perCall, perResult, toolsPreamble, toolRendering } = profile;
-  const overheads = [perMessage + (profile.countsRole ? 1 : 0), perCall, perResult, toolsPreamble].join("+");
+  const { ratio, perMessage, perCall, toolsPreamble, toolRendering } = profile;
+  // The 0 is that of each tool result: ids are stored with sessions.
+  const overheads = [perMessage + (profile.countsRole ? 1 : 0), perCall, 0, toolsPreamble].join("+");
   return `${encoding.name}*${Number(ratio.toFixed(4))}+${overheads}/${toolRendering}/${image}`;
 }
 
@@ -285,7 +284,6 @@ function addPart(tally: Tally, part: Part, plan: CountingPlan, text: TextCounter
     tally.encoded += text.count(part.name) + text.count(callText(part));
     tally.fixed += plan.profile.perCall;
   } else if (part.type === "toolResult") {
-    tally.fixed += plan.profile.perResult;
     if (typeof part.content === "string") tally.encoded += text.count(part.content);
     else for (const piece of part.content) addPart(tally, piece, plan, text);
   }

@@ -1,5 +1,5 @@
 import { lstat, mkdir, rm } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CompactError, hasCode } from "../../errors.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
@@ -316,9 +316,7 @@ async function checkLog(place: ChannelPlace): Promise<void> {
 /** Appends a change to the log; durable when it resolves. A line truncated by a crash stays on its own. */
 async function appendChange(place: ChannelPlace, entry: LogEntry): Promise<void> {
   const path = await place.path(LOG_FILE);
-  const folder = { folder: dirname(path), shown: dirname(path), name: LOG_FILE };
-  const file = { place: folder, name: basename(path) };
-  await appendDurably(file, `${JSON.stringify(entry)}\n`, () => undefined);
+  await appendDurably({ path, shown: path }, `${JSON.stringify(entry)}\n`, () => undefined);
   const { size } = await lstat(path);
   if (size > LONG_LOG) await rewriteLog(place, shortened((await readLog(place)).changes));
 }

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { ListOptions, StorageDriver } from "../../core/ports.ts";
-import { conflict, hasCode, requireOptions, requireText } from "../../errors.ts";
+import { hasCode, requireOptions, requireText } from "../../errors.ts";
 import { checkedDriver, isKey } from "../keys.ts";
 import {
   appendDurably,
@@ -20,7 +20,6 @@ import {
   textPieces,
   versionFile,
   versionNumbers,
-  versionPath,
   writeTemp,
 } from "./files.ts";
 import { entriesOf, Folders, type Place, storageFailed } from "./folders.ts";
@@ -59,8 +58,7 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
     location,
     inTurn: "all",
     get: (key) => told(key, () => folders.find(key, readNewest)),
-    version: (key) =>
-      told(key, async () => ((await isMissing(root, key)) ? undefined : folders.find(key, readVersion))),
+    version: (key) => told(key, () => folders.find(key, readVersion)),
     async *stream(key) {
       const open = (file: PlacedFile): Promise<OpenFile | undefined> => openPlain(file, constants.O_RDONLY);
       const find = () => folders.find(key, (place) => newestFile(place, open));
@@ -76,14 +74,14 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
       told(key, () =>
         folders.make(key, async (place) => {
           const temp = await writeTemp(place, pieces);
-          return { version: await commitOrDrop(place, temp, ifVersion, key) };
+          return { version: await commit(place, temp, ifVersion, key) };
         }),
       ),
-    append: (key, text) => told(key, () => folders.make(key, (place) => append(place, { key, text, warn }))),
+    append: (key, text) => told(key, () => folders.make(key, (place) => append(place, key, text, warn))),
     list: (prefix, page) => told(prefix, () => listKeys(folders, prefix, page)),
     delete: (key) => told(key, () => remove(folders, key)),
     async *entries(prefix) {
-      const stats = ({ place, name }: PlacedFile) => statsAt(join(place.folder, name));
+      const stats = ({ path }: PlacedFile) => statsAt(path);
       for (const key of await told(prefix, () => listKeys(folders, prefix))) {
         const newest = await told(key, () => folders.find(key, (place) => newestFile(place, stats)));
         if (newest !== undefined) yield { key, bytes: newest.content.size, at: newest.content.mtimeMs };
@@ -92,67 +90,43 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
   });
 }
 
-/**
- * True if one to three stats show that nothing exists at a key, which holds for most version lookups.
- * Symbolic links are followed here: a link can only make a value look missing, and write access that allows a
- * link allows deletion too.
- */
-async function isMissing(root: string, key: string): Promise<boolean> {
-  const path = join(root, key);
-  const place = { folder: dirname(path), name: basename(path) };
-  try {
-    if ((await statsAt(place.folder)) === undefined) return true;
-    const first = await statsAt(versionPath(place, 0));
-    return first === undefined && (await statsAt(versionPath(place, 1))) === undefined;
-  } catch {
-    return false;
-  }
-}
-
-/** A successful commit consumes the temporary file. */
-async function commitOrDrop(...[place, temp, ifVersion, key]: Parameters<typeof commit>): Promise<string> {
-  try {
-    return await commit(place, temp, ifVersion, key);
-  } catch (error) {
-    await dropTemp(temp.path);
-    throw error;
-  }
-}
-
+/** Consumes the temporary file, also where it fails. */
 async function commit(
   place: Place,
   temp: TempFile,
   ifVersion: string | null | undefined,
   key: string,
 ): Promise<string> {
-  if (ifVersion === null) return commitFirst(place, temp, key);
-  if (ifVersion !== undefined) return commitNext(place, temp, ifVersion, key);
-  for (let attempt = 0; attempt < PUT_ATTEMPTS; attempt++) {
-    try {
+  try {
+    for (let attempt = 1; ; attempt++) {
       // Most unconditional puts write the first version.
-      const current = attempt === 0 ? undefined : await readVersion(place);
-      if (current === undefined) return await commitFirst(place, temp, key);
-      return await commitNext(place, temp, current, key);
-    } catch (error) {
-      if (!hasCode(error, "Conflict")) throw error;
+      const base = ifVersion ?? (attempt === 1 ? undefined : await readVersion(place));
+      try {
+        return base === undefined
+          ? await commitFirst(place, temp, key)
+          : await commitNext(place, temp, base, key);
+      } catch (error) {
+        if (ifVersion !== undefined || attempt === PUT_ATTEMPTS || !hasCode(error, "Conflict")) throw error;
+      }
     }
+  } catch (error) {
+    await dropTemp(temp.path);
+    throw error;
   }
-  throw conflict(key);
 }
 
-interface Append {
-  readonly key: string;
-  readonly text: string;
-  warn(message: string): void;
-}
-
-async function append(place: Place, { key, text, warn }: Append): Promise<void> {
+async function append(
+  place: Place,
+  key: string,
+  text: string,
+  warn: (message: string) => void,
+): Promise<void> {
   // A put value also has its readable copy under the plain name (a second hard link): rewrite it instead of
   // appending in place.
   if ((await versionNumbers(place)).length > 0) {
     const current = (await readNewest(place))?.value ?? "";
     const temp = await writeTemp(place, [current + text]);
-    await commitOrDrop(place, temp, undefined, key);
+    await commit(place, temp, undefined, key);
   } else if (await appendDurably(versionFile(place, 0), text, warn)) await place.sync();
 }
 

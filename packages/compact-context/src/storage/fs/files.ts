@@ -22,6 +22,8 @@ import {
 import {
   entriesOf,
   FolderVanished,
+  ifThere,
+  NO_SPACE,
   notOurs,
   type Place,
   refuseSwapped,
@@ -36,10 +38,10 @@ const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 const NO_WAIT = constants.O_NONBLOCK ?? 0;
 const PIECE_BYTES = 262_144;
 
-/** A file at a place, by name. */
+/** A file's path for operations, and for messages. */
 export interface PlacedFile {
-  readonly place: Omit<Place, "sync">;
-  readonly name: string;
+  readonly path: string;
+  readonly shown: string;
 }
 
 export interface TempFile {
@@ -48,18 +50,16 @@ export interface TempFile {
   readonly fingerprint: string;
 }
 
-/** An open regular file. */
 export interface OpenFile {
   readonly file: number;
   readonly stats: Stats;
 }
 
 /** Opens a regular file. Throws for a link, folder or pipe; resolves to undefined if the file is missing. */
-export async function openPlain({ place, name }: PlacedFile, flags: number): Promise<OpenFile | undefined> {
-  const shown = join(place.shown, name);
+export async function openPlain({ path, shown }: PlacedFile, flags: number): Promise<OpenFile | undefined> {
   let file: number;
   try {
-    file = await open(join(place.folder, name), flags | NO_FOLLOW | NO_WAIT, 0o600);
+    file = await open(path, flags | NO_FOLLOW | NO_WAIT, 0o600);
   } catch (error) {
     if (systemCode(error) === "ENOENT") return undefined;
     if (systemCode(error) === "ELOOP") throw notOurs(shown, "the file is a symbolic link");
@@ -82,7 +82,7 @@ async function readPlain(file: PlacedFile): Promise<Buffer | undefined> {
   if (opened === undefined) return undefined;
   if (opened.stats.size > buffers.MAX_STRING_LENGTH) {
     await close(opened.file);
-    throw notOurs(join(file.place.shown, file.name), "the file is larger than a value can be");
+    throw notOurs(file.shown, "the file is larger than a value can be");
   }
   const pieces: Buffer[] = [];
   for await (const piece of bytesOf(opened)) pieces.push(Buffer.from(piece));
@@ -198,13 +198,8 @@ export async function versionNumbers(place: Place): Promise<number[]> {
 }
 
 /** What is at a path, of whatever kind; undefined if nothing is. */
-export async function statsAt(path: string): Promise<Stats | undefined> {
-  try {
-    return await lstat(path);
-  } catch (error) {
-    if (systemCode(error) === "ENOENT") return undefined;
-    throw error;
-  }
+export function statsAt(path: string): Promise<Stats | undefined> {
+  return ifThere(lstat(path));
 }
 
 /** Removes all versions of a value, if there are any. Until the last is gone, reads return the newest. */
@@ -219,18 +214,17 @@ export async function removeVersions(place: Place): Promise<void> {
   await removeIfThere(versionPath(place, 1));
 }
 
-/** The file of version `number`. */
-export function versionFile(place: Place, number: number): PlacedFile {
-  return { place, name: versionName(place, number) };
+/** The file of version `number`, while the place is held. */
+export function versionFile(
+  { folder, shown, name }: Pick<Place, "folder" | "shown" | "name">,
+  number: number,
+): PlacedFile {
+  const file = number === 0 ? name : `.${name}.v${number}`;
+  return { path: join(folder, file), shown: join(shown, file) };
 }
 
-function versionName({ name }: Pick<Place, "name">, number: number): string {
-  return number === 0 ? name : `.${name}.v${number}`;
-}
-
-/** The path of that file while the place is held. */
-export function versionPath(place: Pick<Place, "folder" | "name">, number: number): string {
-  return join(place.folder, versionName(place, number));
+function versionPath(place: Place, number: number): string {
+  return versionFile(place, number).path;
 }
 
 /** The key name of a committed version's file; undefined for other file names. */
@@ -347,19 +341,19 @@ export async function appendDurably(
   text: string,
   warn: (message: string) => void,
 ): Promise<boolean> {
-  const path = join(file.place.shown, file.name);
   const opened = await openPlain(file, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT);
   if (opened === undefined) throw new FolderVanished("the folder vanished");
   const { file: descriptor, stats } = opened;
   try {
-    if (stats.nlink > 1) throw notOurs(path, "the file has a second name (hard link)");
+    if (stats.nlink > 1) throw notOurs(file.shown, "the file has a second name (hard link)");
     if ((stats.mode & 0o077) !== 0) await fchmod(descriptor, 0o600);
     const torn = stats.size > 0 && !(await endsLine(descriptor, stats.size));
-    if (torn) warn(`The last record of ${path} was cut off by a crash; it stays there as a line of its own.`);
+    if (torn)
+      warn(`The last record of ${file.shown} was cut off by a crash; it stays there as a line of its own.`);
     await writeOrUndo(descriptor, Buffer.from(torn ? `\n${text}` : text, "utf8"), stats.size);
     return stats.size === 0;
   } catch (error) {
-    throw storageFailed(error, path);
+    throw storageFailed(error, file.shown);
   } finally {
     await close(descriptor);
   }
@@ -375,16 +369,13 @@ async function endsLine(file: number, size: number): Promise<boolean> {
 async function writeOrUndo(file: number, bytes: Buffer, goodSize: number): Promise<void> {
   try {
     const bytesWritten = await write(file, bytes);
-    if (bytesWritten < bytes.length) throw shortWrite(bytesWritten, bytes.length);
+    if (bytesWritten < bytes.length) {
+      const problem = `only ${bytesWritten} of ${bytes.length} bytes could be written`;
+      throw new CompactError("StorageFailed", problem, { hint: NO_SPACE });
+    }
     await fdatasync(file);
   } catch (error) {
     await ftruncate(file, goodSize);
     throw error;
   }
-}
-
-function shortWrite(written: number, wanted: number): CompactError {
-  return new CompactError("StorageFailed", `only ${written} of ${wanted} bytes could be written`, {
-    hint: "Free some disk space, or point the archive at another disk.",
-  });
 }

@@ -60,17 +60,17 @@ export class Folders {
 
   /** Runs `work` at a key's place for reading; undefined if its folder does not exist. */
   find<T>(key: string, work: (place: Place) => Promise<T>): Promise<T | undefined> {
-    return workAt(routeTo(this.#root, key), {}, work);
+    return workAt(routeTo(this.#root, key, false), work);
   }
 
   /**
    * Runs `work` at a key's place for writing: creates missing folders and closes all of them to other users.
    */
   async make<T>(key: string, work: (place: Place) => Promise<T>): Promise<T> {
-    const route = routeTo(this.#root, key);
+    const route = routeTo(this.#root, key, true);
     for (let attempt = 1; ; attempt++) {
       try {
-        const made = await workAt(route, { make: true }, async (place) => ({ value: await work(place) }));
+        const made = await workAt(route, async (place) => ({ value: await work(place) }));
         if (made !== undefined) return made.value;
         throw new FolderVanished("a folder on the way vanished");
       } catch (error) {
@@ -88,8 +88,8 @@ export class Folders {
   }
 }
 
-async function workAt<T>(route: Route, how: How, work: (place: Place) => Promise<T>): Promise<T | undefined> {
-  const held = await enter(route, route.segments.length, how);
+async function workAt<T>(route: Route, work: (place: Place) => Promise<T>): Promise<T | undefined> {
+  const held = await enter(route, route.segments.length);
   if (held === undefined) return undefined;
   const { path: folder, shown } = held;
   try {
@@ -151,11 +151,6 @@ class OpenFolders {
 
 const opened = new OpenFolders();
 
-interface How {
-  /** Creates missing folders, and removes other users' access from those below the root. */
-  readonly make?: boolean;
-}
-
 interface Route {
   /** Links in this part of the path belong to the system (`/tmp` on macOS). */
   readonly start: string;
@@ -163,10 +158,12 @@ interface Route {
   /** How many segments lead to the root; these folders keep their mode. */
   readonly above: number;
   readonly name: string;
+  /** Creates missing folders, and removes other users' access from those below the root. */
+  readonly make: boolean;
 }
 
 /** A relative root is part of the project, which may be untrusted: none of its folders may be a link. */
-function routeTo(root: string, key: string): Route {
+function routeTo(root: string, key: string, make: boolean): Route {
   const below = key.split("/");
   const name = below.pop() ?? "";
   const path = resolve(root);
@@ -174,23 +171,23 @@ function routeTo(root: string, key: string): Route {
     ? [dirname(path), [basename(path)]]
     : [process.cwd(), root.split(/[/\\]/)];
   const above = toRoot.filter((segment) => segment !== "");
-  return { start, segments: [...above, ...below], above: above.length, name };
+  return { start, segments: [...above, ...below], above: above.length, name, make };
 }
 
 /** The folder at a depth of the route, held until released; undefined if it or a parent does not exist. */
-async function enter(route: Route, depth: number, how: How): Promise<Held | undefined> {
-  if (depth === 0) return startOf(route, how);
+async function enter(route: Route, depth: number): Promise<Held | undefined> {
+  if (depth === 0) return startOf(route);
   const shown = join(route.start, ...route.segments.slice(0, depth));
-  const tighten = how.make === true && depth > route.above;
+  const tighten = route.make && depth > route.above;
   const known = await stillOpen(opened.get(shown), tighten);
   if (known !== undefined) return known;
-  const parent = await enter(route, depth - 1, how);
+  const parent = await enter(route, depth - 1);
   if (parent === undefined) return undefined;
   try {
     // No `join`: a root may start with `..`, which only the system resolves correctly here.
     const path = `${parent.path}/${route.segments[depth - 1]}`;
     let held = await hold(path, shown, tighten);
-    if (held === undefined && how.make && (await makeWithin(parent, path)))
+    if (held === undefined && route.make && (await makeWithin(parent, path)))
       held = await hold(path, shown, tighten);
     if (held?.open !== undefined) await opened.add(held);
     return held;
@@ -200,9 +197,9 @@ async function enter(route: Route, depth: number, how: How): Promise<Held | unde
 }
 
 /** A folder that cannot be held open is identified by its real path. */
-async function startOf({ start }: Route, { make }: How): Promise<Held | undefined> {
+async function startOf({ start, make }: Route): Promise<Held | undefined> {
   if (make) await makeFolders(start);
-  const path = showsOpenFiles() ? start : await realRoot(start);
+  const path = showsOpenFiles() ? start : await ifThere(realpath(start));
   return path === undefined ? undefined : { path, shown: path, open: undefined, users: 1 };
 }
 
@@ -210,30 +207,33 @@ async function startOf({ start }: Route, { make }: How): Promise<Held | undefine
 async function stillOpen(held: Held | undefined, tighten: boolean): Promise<Held | undefined> {
   if (held?.open === undefined) return undefined;
   try {
-    const { dev, ino, mode } = await lstat(held.shown, { bigint: true });
-    if (dev === held.open.dev && ino === held.open.ino) {
-      if (tighten && (mode & OTHERS) !== 0n) await fchmod(held.open.folder, 0o700);
+    const now = await ifThere(lstat(held.shown, { bigint: true }));
+    if (now?.dev === held.open.dev && now.ino === held.open.ino) {
+      if (tighten && (now.mode & OTHERS) !== 0n) await fchmod(held.open.folder, 0o700);
       return held;
     }
   } catch (error) {
-    if (systemCode(error) !== "ENOENT") {
-      await opened.release(held);
-      throw error;
-    }
+    await opened.release(held);
+    throw error;
   }
   await opened.drop(held);
   await opened.release(held);
   return undefined;
 }
 
-/** The entries of a folder; empty if it was removed while held. */
-export async function entriesOf(folder: string): Promise<Dirent[]> {
+/** What a look at a path finds; undefined if nothing is there. */
+export async function ifThere<T>(look: Promise<T>): Promise<T | undefined> {
   try {
-    return await readdir(folder, { withFileTypes: true });
+    return await look;
   } catch (error) {
-    if (systemCode(error) === "ENOENT") return [];
+    if (systemCode(error) === "ENOENT") return undefined;
     throw error;
   }
+}
+
+/** The entries of a folder; empty if it was removed while held. */
+export async function entriesOf(folder: string): Promise<Dirent[]> {
+  return (await ifThere(readdir(folder, { withFileTypes: true }))) ?? [];
 }
 
 /** Removes a file, or the folder that somebody planted in its place; neither need exist. */
@@ -283,18 +283,9 @@ async function syncFolder({ path, open: held }: Pick<Held, "path" | "open">): Pr
   }
 }
 
-async function realRoot(start: string): Promise<string | undefined> {
-  try {
-    return await realpath(start);
-  } catch (error) {
-    if (systemCode(error) === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
 /** Avoids recursive `mkdir`, which loops forever where an existing folder answers ENOENT, as /proc does. */
 async function makeFolders(path: string): Promise<void> {
-  if ((await realRoot(path)) !== undefined) return;
+  if ((await ifThere(realpath(path))) !== undefined) return;
   if (dirname(path) !== path) await makeFolders(dirname(path));
   await makeFolder(path);
 }
@@ -322,7 +313,7 @@ async function makeWithin(parent: Held, path: string): Promise<boolean> {
 
 async function isRemoved({ path, open: held }: Held): Promise<boolean> {
   if (held !== undefined) return (await fstat(held.folder)).nlink === 0;
-  return (await realRoot(path)) === undefined;
+  return (await ifThere(realpath(path))) === undefined;
 }
 
 /** Undefined if the folder does not exist. */
@@ -370,19 +361,15 @@ function mayMake(folder: string): boolean {
 }
 
 async function folderAt(path: string, shown: string): Promise<BigIntStats | undefined> {
-  try {
-    const stats = await lstat(path, { bigint: true });
-    if (stats.isSymbolicLink()) throw notOurs(shown, "the folder is a symbolic link");
-    if (!stats.isDirectory()) throw notOurs(shown, "there is something else than a folder");
-    return stats;
-  } catch (error) {
-    if (systemCode(error) === "ENOENT") return undefined;
-    throw error;
-  }
+  const stats = await ifThere(lstat(path, { bigint: true }));
+  if (stats?.isSymbolicLink()) throw notOurs(shown, "the folder is a symbolic link");
+  if (stats?.isDirectory() === false) throw notOurs(shown, "there is something else than a folder");
+  return stats;
 }
 
+export const NO_SPACE = "Free some disk space, or point the archive at another disk.";
 const HINTS: Readonly<Record<string, string>> = {
-  ENOSPC: "Free some disk space, or point the archive at another disk.",
+  ENOSPC: NO_SPACE,
   EDQUOT: "Free some of the disk quota, or point the archive at another disk.",
   EACCES: "Let this user read and write the archive folder, or choose another one.",
   EPERM: "Let this user own the archive folder, or choose one on a file system with hard links.",

@@ -7,6 +7,9 @@ export function createMemoryDriver(now: () => Date = platform.now): StorageDrive
   const values = new Map<string, StoredValue & { readonly at: number }>();
   let writes = 0;
 
+  const keysBelow = (prefix: string): string[] =>
+    [...values.keys()].filter((key) => key.startsWith(prefix)).sort();
+
   const write = (key: string, value: string): { version: string } => {
     writes += 1;
     const version = String(writes);
@@ -37,23 +40,21 @@ export function createMemoryDriver(now: () => Date = platform.now): StorageDrive
       write(key, (values.get(key)?.value ?? "") + text);
     },
     async list(prefix, { after = "", limit } = {}) {
-      const found = [...values.keys()].filter((key) => key.startsWith(prefix) && key > after);
-      return found.sort().slice(0, limit);
+      return keysBelow(prefix)
+        .filter((key) => key > after)
+        .slice(0, limit);
     },
     async *entries(prefix) {
-      const found = [...values].filter(([key]) => key.startsWith(prefix)).sort(byKey);
-      for (const [key, { value, at }] of found) {
-        yield { key, bytes: new TextEncoder().encode(value).length, at };
+      for (const key of keysBelow(prefix)) {
+        const stored = values.get(key);
+        if (stored === undefined) continue;
+        yield { key, bytes: new TextEncoder().encode(stored.value).length, at: stored.at };
       }
     },
     async delete(key) {
       values.delete(key);
     },
   });
-}
-
-function byKey([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
-  return one < other ? -1 : 1;
 }
 
 const PIECE = 65_536;

@@ -120,25 +120,16 @@ const READ_TIMEOUT = /query read timeout/i;
 function postgresFailed(error: unknown, place: string): CompactError {
   if (CompactError.isInstance(error)) return error;
   const code = codeOf(error);
-  return new CompactError(
-    "StorageFailed",
-    `Postgres refused (${[code, errorMessage(error)].filter(Boolean).join(": ")})`,
-    {
-      place,
-      hint:
-        HINTS[code] ??
-        (READ_TIMEOUT.test(errorMessage(error)) ? TOO_LONG : undefined) ??
-        "Check that the database is up and that the URL of the environment leads to it.",
-      cause: error,
-    },
-  );
-}
-
-export interface PoolOptions {
-  /** Default: 10. */
-  readonly connections?: number;
-  /** In milliseconds. Default: 30,000. */
-  readonly statementTimeoutMs?: number;
+  const message = errorMessage(error);
+  const other = READ_TIMEOUT.test(message)
+    ? TOO_LONG
+    : "Check that the database is up and that the URL of the environment leads to it.";
+  const what = [code, message].filter(Boolean).join(": ");
+  return new CompactError("StorageFailed", `Postgres refused (${what})`, {
+    place,
+    hint: HINTS[code] ?? other,
+    cause: error,
+  });
 }
 
 /** How much later than the server the client times out: behind some poolers the server has no timeout. */
@@ -164,12 +155,15 @@ export function locationOf(url: string | undefined, schema: string): string {
 /**
  * Loads `pg` and opens a pool that does not keep the process alive. Rejects if the server does not answer.
  */
-export async function openPool(url: string | undefined, options: PoolOptions): Promise<PostgresPool> {
-  const limit = options.statementTimeoutMs ?? 30_000;
+export async function openPool(
+  url: string | undefined,
+  connections: number,
+  statementTimeoutMs: number,
+): Promise<PostgresPool> {
   const settings = {
     connectionString: url,
-    max: options.connections ?? 10,
-    query_timeout: limit + GIVE_UP_MS,
+    max: connections,
+    query_timeout: statementTimeoutMs + GIVE_UP_MS,
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 10_000,
     application_name: "compact-context",
@@ -177,7 +171,7 @@ export async function openPool(url: string | undefined, options: PoolOptions): P
     allowExitOnIdle: true,
   };
   try {
-    return await tried(await newPool(defined({ ...settings, statement_timeout: limit })));
+    return await tried(await newPool(defined({ ...settings, statement_timeout: statementTimeoutMs })));
   } catch (error) {
     if (!UNSUPPORTED_SETTING.test(errorMessage(error))) throw error;
     return tried(await newPool(defined(settings)));
@@ -344,7 +338,6 @@ function pending(version: number, quoted: string): string[] {
   return (steps.length === 0 ? [] : [...steps, newest]).map((text) => text.replaceAll("%", quoted));
 }
 
-/** Options of `postgresDdl`. */
 export interface PostgresDdlOptions {
   /** Default: `compact`. */
   readonly schema?: string;

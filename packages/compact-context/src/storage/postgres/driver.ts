@@ -55,10 +55,14 @@ export interface PostgresDriver extends StorageDriver {
 export function createPostgresDriver(options: PostgresDriverOptions = {}): PostgresDriver {
   requireOptions(options);
   const { pool, schema = "compact", leaseMs = 10_000 } = options;
+  const { connections = 10, statementTimeoutMs = 30_000 } = options;
   const quoted = quotedSchema(schema);
   const url = pool === undefined ? (options.url ?? process.env.COMPACT_POSTGRES_URL) : undefined;
   const location = locationOf(url, schema);
-  const database = createDatabase(async () => pool ?? openPool(url, options), location);
+  const database = createDatabase(
+    async () => pool ?? openPool(url, connections, statementTimeoutMs),
+    location,
+  );
   const ready = once(() => migrate(database, schema, quoted));
   const run: Run = async (text, values) => {
     await ready();
@@ -239,7 +243,6 @@ async function appendValue(run: Run, key: string, text: string): Promise<void> {
   );
 }
 
-/** Deletes a value and all its pieces. */
 async function deleteValue(run: Run, key: string): Promise<void> {
   await run(
     `with d as (delete from %.documents where key = $1 returning content)
@@ -377,7 +380,14 @@ function createPostgresOutbox(run: Run): Outbox {
          returning o.id, o.session, o.body, o.attempts`,
         [by, ms, limit],
       );
-      return rows.map(claimedItem);
+      return rows.map((row): ClaimedItem => {
+        return {
+          id: String(row.id),
+          session: String(row.session),
+          body: String(row.body),
+          attempts: Number(row.attempts),
+        };
+      });
     },
     async renew({ session, id }, { by, ms }) {
       const rows = await run(
@@ -406,14 +416,5 @@ function createPostgresOutbox(run: Run): Outbox {
       const ms = rows[0]?.ms;
       return ms === null || ms === undefined ? undefined : Math.max(0, Number(ms));
     },
-  };
-}
-
-function claimedItem(row: Readonly<Record<string, unknown>>): ClaimedItem {
-  return {
-    id: String(row.id),
-    session: String(row.session),
-    body: String(row.body),
-    attempts: Number(row.attempts),
   };
 }

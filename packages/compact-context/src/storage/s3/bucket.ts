@@ -12,7 +12,6 @@ type PutObjectCommandInput = import("@aws-sdk/client-s3").PutObjectCommandInput;
 /** Stored with an object as headers: plain ASCII, never archived content. */
 export type Notes = Readonly<Record<string, string>>;
 
-/** An object's metadata. */
 export interface ObjectFacts {
   readonly etag: string;
   readonly size: number;
@@ -132,7 +131,8 @@ export class Bucket {
       });
       return copied !== undefined;
     } catch (error) {
-      if (!isNotImplemented(error)) throw error;
+      const cause = CompactError.isInstance(error) ? error.cause : undefined;
+      if (failureOf(cause).status !== NOT_IMPLEMENTED) throw error;
     }
     // Ceph cannot copy encrypted objects: download and upload it instead.
     const length = (await this.facts(from))?.size;
@@ -217,7 +217,6 @@ export class Bucket {
   }
 }
 
-/** The headers of a condition. */
 function conditionOf(condition: Condition): { IfNoneMatch?: string; IfMatch?: string } {
   if (condition === undefined) return {};
   return condition === null ? { IfNoneMatch: "*" } : { IfMatch: condition };
@@ -265,14 +264,9 @@ async function loadSdk(): Promise<S3Sdk> {
   try {
     return await import("@aws-sdk/client-s3");
   } catch (cause) {
-    throw new CompactError(
-      "StorageFailed",
-      "the archive lies on S3, but @aws-sdk/client-s3 is not installed",
-      {
-        hint: "Run npm install @aws-sdk/client-s3, or choose storage kind fs.",
-        cause,
-      },
-    );
+    const problem = "the archive lies on S3, but @aws-sdk/client-s3 is not installed";
+    const hint = "Run npm install @aws-sdk/client-s3, or choose storage kind fs.";
+    throw new CompactError("StorageFailed", problem, { hint, cause });
   }
 }
 
@@ -299,8 +293,6 @@ interface Attempts {
   /** Maximum attempts per request. */
   readonly most: number;
   wait(milliseconds: number): Promise<void>;
-  /** A random number in [0, 1). */
-  random(): number;
 }
 
 const FIRST_WAIT = 100;
@@ -323,7 +315,7 @@ async function withAttempts<T>(
       refuseAborted(signal);
       if (done >= attempts.most || performance.now() >= until || !isTransient(error)) throw error;
       const longest = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** done);
-      await attempts.wait(longest * (0.5 + attempts.random() / 2));
+      await attempts.wait(longest * (0.5 + Math.random() / 2));
     }
   }
 }
@@ -404,11 +396,6 @@ function isTransient(error: unknown): boolean {
 }
 
 const NOT_IMPLEMENTED = 501;
-
-/** True if the server does not support the request. */
-function isNotImplemented(error: unknown): boolean {
-  return CompactError.isInstance(error) && failureOf(error.cause).status === NOT_IMPLEMENTED;
-}
 
 /** True if a write's condition failed; with `If-Match`, also if the object no longer exists. */
 function isRefusedCondition(error: unknown): boolean {

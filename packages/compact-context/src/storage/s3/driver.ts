@@ -45,13 +45,8 @@ export function createS3Driver(options: S3DriverOptions): StorageDriver {
   requireOptions(options, "options", BUCKET_HINT);
   requireText(options.bucket, "options.bucket", BUCKET_HINT);
   const { location, prefix } = placeOf(options);
-  const wait = options.wait ?? ((ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)));
-  const attempts = {
-    timeout: options.timeout ?? 15_000,
-    most: options.attempts ?? 6,
-    wait,
-    random: Math.random,
-  };
+  const wait = options.wait ?? ((ms: number) => new Promise<void>((done) => setTimeout(done, ms)));
+  const attempts = { timeout: options.timeout ?? 15_000, most: options.attempts ?? 6, wait };
   const { bucket: name, kmsKeyId } = options;
   const connect = createConnection(options);
   const bucket = (signal?: AbortSignal): Bucket =>
@@ -66,7 +61,10 @@ export function createS3Driver(options: S3DriverOptions): StorageDriver {
     async *stream(key) {
       yield* (await openValue(bucket(), key))?.pieces ?? [];
     },
-    version: async (key, call) => versionOf(await bucket(call?.signal).facts(key)),
+    async version(key, call) {
+      const facts = await bucket(call?.signal).facts(key);
+      return facts && versionOf(facts);
+    },
     put: async (key, pieces, { ifVersion, signal }) => ({
       version: await replaceValue(bucket(signal), key, pieces, ifVersion),
     }),
@@ -149,10 +147,8 @@ function notesOfWrite(write: string, before?: Notes): Notes {
 }
 
 /** Distinct for every write, even of the same content. */
-function versionOf(facts: Pick<ObjectFacts, "etag" | "notes">): string;
-function versionOf(facts: Pick<ObjectFacts, "etag" | "notes"> | undefined): string | undefined;
-function versionOf(facts: Pick<ObjectFacts, "etag" | "notes"> | undefined): string | undefined {
-  return facts && `${facts.etag}.${writesOf(facts.notes)[0] ?? ""}`;
+function versionOf({ etag, notes }: ObjectFacts): string {
+  return `${etag}.${writesOf(notes)[0] ?? ""}`;
 }
 
 /** The version of a conditional write that is done, even if its response was lost; undefined if it was refused. */
@@ -165,7 +161,7 @@ async function versionWritten(
   if (written !== undefined) return `${written}.${write}`;
   const now = await bucket.facts(name);
   const writes = writesOf(now?.notes);
-  if (!writes.includes(write)) return undefined;
+  if (now === undefined || !writes.includes(write)) return undefined;
   return writes[0] === write ? versionOf(now) : `overwritten.${write}`;
 }
 
@@ -180,7 +176,8 @@ async function replaceValue(
   ifVersion: string | null | undefined,
 ): Promise<string> {
   const before = ifVersion === null ? undefined : await bucket.facts(key);
-  if (typeof ifVersion === "string" && versionOf(before) !== ifVersion) throw conflict(key);
+  if (typeof ifVersion === "string" && (before === undefined || versionOf(before) !== ifVersion))
+    throw conflict(key);
   const condition = typeof ifVersion === "string" ? before?.etag : ifVersion;
   const copies = before === undefined ? [] : await copiesBefore(bucket, before);
   const write = crypto.randomUUID();

@@ -71,14 +71,10 @@ export function createEncoding(name: string, load: () => Vocabulary, split: Spli
   const encoder = new TextEncoder();
   let kept: { readonly buffers: Buffers; readonly countPieces: PieceCounter } | undefined;
 
-  function prepare(): { readonly buffers: Buffers; readonly countPieces: PieceCounter } {
-    kept ??= { countPieces: createPieceCounter(load()), buffers: buffersFor(WINDOW) };
-    return kept;
-  }
-
   function count(text: string): number {
     requireText(text, "text", "Pass the text itself; countTokens counts lists of messages.");
-    const { buffers: small, countPieces } = prepare();
+    kept ??= { countPieces: createPieceCounter(load()), buffers: buffersFor(WINDOW) };
+    const { buffers: small, countPieces } = kept;
     let buffers = small;
     let window = WINDOW;
     let total = 0;

@@ -94,7 +94,6 @@ function lower(one: number, other: number): number {
   return other + (difference & (difference >> 31));
 }
 
-/** Stores the rank of a leaf in the tree. */
 function setRank(tree: Int32Array, leaf: number, rank: number): void {
   tree[leaf] = rank;
   for (let node = leaf >> 1; node > 0; node >>= 1) {
@@ -157,7 +156,6 @@ function pairsOf({ merges, mergeFilter, bytePairs }: Vocabulary): Pairs {
   return { rankOf, bytePairs };
 }
 
-/** The tokens of a short piece: first, last and count. */
 interface Merged {
   first: number;
   last: number;

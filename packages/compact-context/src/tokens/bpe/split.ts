@@ -171,7 +171,6 @@ function isSpace(kind: number): boolean {
   return kind === SPACE || kind === NEWLINE;
 }
 
-/** True for letters of any case. */
 function isLetter(kind: number): boolean {
   return kind <= LETTER;
 }

@@ -79,11 +79,11 @@ function unpackHalves(digits: Uint8Array): { left: Int32Array; right: Int32Array
   const size = SINGLE_BYTES + digits.length / DIGITS_PER_TOKEN;
   const left = new Int32Array(size);
   const right = new Int32Array(size);
+  const idAt = (at: number): number =>
+    ((digits[at] as number) << 12) | ((digits[at + 1] as number) << 6) | (digits[at + 2] as number);
   for (let id = SINGLE_BYTES, at = 0; id < size; id += 1, at += DIGITS_PER_TOKEN) {
-    left[id] =
-      ((digits[at] as number) << 12) | ((digits[at + 1] as number) << 6) | (digits[at + 2] as number);
-    right[id] =
-      ((digits[at + 3] as number) << 12) | ((digits[at + 4] as number) << 6) | (digits[at + 5] as number);
+    left[id] = idAt(at);
+    right[id] = idAt(at + 3);
   }
   return { left, right };
 }
@@ -92,31 +92,22 @@ function unpackHalves(digits: Uint8Array): { left: Int32Array; right: Int32Array
 function joinBytes(left: Int32Array, right: Int32Array): { bytes: Uint8Array; offsets: Int32Array } {
   const size = left.length;
   const offsets = new Int32Array(size + 1);
+  const lengthOf = (id: number): number => (offsets[id + 1] as number) - (offsets[id] as number);
   for (let id = 0; id < size; id += 1) {
-    const a = left[id] as number;
-    const b = right[id] as number;
-    const length =
-      id < SINGLE_BYTES
-        ? 1
-        : (offsets[a + 1] as number) -
-          (offsets[a] as number) +
-          (offsets[b + 1] as number) -
-          (offsets[b] as number);
+    const length = id < SINGLE_BYTES ? 1 : lengthOf(left[id] as number) + lengthOf(right[id] as number);
     offsets[id + 1] = (offsets[id] as number) + length;
   }
   // Eight spare bytes, so that a word can be read at the end of the last token.
   const bytes = new Uint8Array((offsets[size] as number) + 8);
   for (let id = 0; id < SINGLE_BYTES; id += 1) bytes[id] = id;
+  let to = SINGLE_BYTES;
+  const copy = (id: number): void => {
+    const end = offsets[id + 1] as number;
+    for (let from = offsets[id] as number; from < end; from += 1, to += 1) bytes[to] = bytes[from] as number;
+  };
   for (let id = SINGLE_BYTES; id < size; id += 1) {
-    let to = offsets[id] as number;
-    const a = left[id] as number;
-    const b = right[id] as number;
-    for (let from = offsets[a] as number; from < (offsets[a + 1] as number); from += 1, to += 1) {
-      bytes[to] = bytes[from] as number;
-    }
-    for (let from = offsets[b] as number; from < (offsets[b + 1] as number); from += 1, to += 1) {
-      bytes[to] = bytes[from] as number;
-    }
+    copy(left[id] as number);
+    copy(right[id] as number);
   }
   return { bytes, offsets };
 }
@@ -187,67 +178,53 @@ function bytePairsOf(merges: Int32Array): Int32Array {
   return pairs;
 }
 
-function insertShort(table: Int32Array, shift: number, first: number, second: number): void {
-  const mask = table.length - 1;
-  let slot = (hashShort(first, second) >>> shift) << 1;
-  while (table[slot] !== -1 || table[slot + 1] !== -1) slot = (slot + 2) & mask;
-  table[slot] = first;
-  table[slot + 1] = second;
-}
-
-interface Words {
-  readonly first: number;
-  readonly second: number;
-  readonly third: number;
-  readonly fourth: number;
-}
-
-function insertMedium(table: Int32Array, shift: number, { first, second, third, fourth }: Words): void {
-  const mask = table.length - 1;
-  let slot = (hashMedium(first, second, third, fourth) >>> shift) << 2;
-  while (table[slot] !== -1) slot = (slot + 4) & mask;
-  table[slot] = first;
-  table[slot + 1] = second;
-  table[slot + 2] = third;
-  table[slot + 3] = fourth;
-}
-
 /** Builds the tables from the pairs; throws an Error if the text is corrupt. */
 export function unpackVocabulary(packed: PackedVocabulary): Vocabulary {
   const { left, right } = unpackHalves(checkedDigits(packed));
+  const merges = mergeTable(left, right);
+  return {
+    ...wordTables(left, right),
+    merges,
+    mergeFilter: filterOf(merges),
+    bytePairs: bytePairsOf(merges),
+  };
+}
+
+/** The tables of the tokens of up to 16 bytes. */
+function wordTables(left: Int32Array, right: Int32Array): Pick<Vocabulary, "short" | "medium"> {
   const { bytes, offsets } = joinBytes(left, right);
   const view = new DataView(bytes.buffer);
-  let shortTokens = 0;
-  let mediumTokens = 0;
+  const counts = [0, 0, 0];
+  const lengthOf = (id: number): number => (offsets[id + 1] as number) - (offsets[id] as number);
   for (let id = 0; id < left.length; id += 1) {
-    const length = (offsets[id + 1] as number) - (offsets[id] as number);
-    if (length <= 8) shortTokens += 1;
-    else if (length <= 16) mediumTokens += 1;
+    const kind = Math.min(2, (lengthOf(id) - 1) >> 3);
+    counts[kind] = (counts[kind] as number) + 1;
   }
-  const short = tableFor(shortTokens, 2).fill(-1);
-  const medium = tableFor(mediumTokens, 4).fill(-1);
+  const short = tableFor(counts[0] as number, 2).fill(-1);
+  const medium = tableFor(counts[1] as number, 4).fill(-1);
   const shortShift = shiftFor(short, 2);
   const mediumShift = shiftFor(medium, 4);
   for (let id = 0; id < left.length; id += 1) {
     const start = offsets[id] as number;
-    const length = (offsets[id + 1] as number) - start;
-    const first = view.getInt32(start, true);
-    const second = view.getInt32(start + 4, true);
+    const length = lengthOf(id);
+    let first = view.getInt32(start, true);
+    let second = view.getInt32(start + 4, true);
     if (length <= 8) {
-      insertShort(
-        short,
-        shortShift,
-        first | (PAD_FIRST[length] as number),
-        second | (PAD_SECOND[length] as number),
-      );
+      first |= PAD_FIRST[length] as number;
+      second |= PAD_SECOND[length] as number;
+      let slot = (hashShort(first, second) >>> shortShift) << 1;
+      while (short[slot] !== -1 || short[slot + 1] !== -1) slot = (slot + 2) & (short.length - 1);
+      short[slot] = first;
+      short[slot + 1] = second;
     } else if (length <= 16) {
       const third = view.getInt32(start + 8, true) | (PAD_FIRST[length - 8] as number);
       const fourth = view.getInt32(start + 12, true) | (PAD_SECOND[length - 8] as number);
-      insertMedium(medium, mediumShift, { first, second, third, fourth });
+      let slot = (hashMedium(first, second, third, fourth) >>> mediumShift) << 2;
+      while (medium[slot] !== -1) slot = (slot + 4) & (medium.length - 1);
+      medium.set([first, second, third, fourth], slot);
     }
   }
-  const merges = mergeTable(left, right);
-  return { short, medium, merges, mergeFilter: filterOf(merges), bytePairs: bytePairsOf(merges) };
+  return { short, medium };
 }
 
 /** The tables for storage on disk: each its length, then its words. */
