@@ -1,11 +1,10 @@
 import type { CompactConfig, SummaryStrategy } from "compact-context";
 import { availableOf } from "compact-context/internal/core/policy";
 import type { TokenCounter } from "compact-context/internal/core/ports";
-import { CompactError } from "compact-context/internal/errors";
 import { lookUpModel } from "compact-context/internal/tokens/models";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { type CliConfig, type ConfigRequest, readConfig } from "./files/config.ts";
-import { type Flags, oneOf } from "./flags.ts";
+import { type Flags, misuse, oneOf } from "./flags.ts";
 import type { Progress } from "./ports.ts";
 import { formatCount, parseTokens, parseTokensOrShare } from "./render/text.ts";
 import { providerOf, type Transcript, type UsageRecord } from "./transcripts/transcript.ts";
@@ -100,11 +99,8 @@ function checkTargetAgainst(window: number, target: string | undefined): void {
   if (target === undefined || target.trim().endsWith("%")) return;
   const tokens = parseTokens(target, "--target");
   if (tokens < window) return;
-  throw new CompactError(
-    "InvalidUsage",
-    `--target ${target} is not below --window: ${formatCount(tokens)} of ${formatCount(window)} tokens`,
-    { place: "--target", hint: "Lower --target, or raise --window." },
-  );
+  const problem = `--target ${target} is not below --window: ${formatCount(tokens)} of ${formatCount(window)} tokens`;
+  throw misuse(problem, "Lower --target, or raise --window.", "--target");
 }
 
 /** The settings for a transcript; throws `InvalidUsage` for contradictory sizes. */
@@ -133,7 +129,11 @@ export function settingsFor(
     session: transcript.window,
   });
   const budget = availableOf(window, config.policy);
-  if (budget <= 0) throw noRoom(window, config.policy.hardCapBuffer);
+  if (budget <= 0) {
+    const problem = `a window of ${formatCount(window)} tokens leaves nothing besides the ${formatCount(config.policy.hardCapBuffer)} reserved for the answer`;
+    const hint = "Raise --window, or lower policy.hard_cap_buffer (COMPACT_HARD_CAP_BUFFER).";
+    throw misuse(problem, hint, "--window");
+  }
   const target = targetOf(flags.target, { config, budget, tokensBefore, unseenTokens, window });
   const targetIsDefault = flags.target === undefined && config.policy.targetContextTokens === undefined;
   return {
@@ -153,17 +153,6 @@ export function settingsFor(
     targetIsDefault,
     isFarFromFull: targetIsDefault && tokensBefore <= usualTarget(config, budget, window),
   };
-}
-
-function noRoom(window: number, buffer: number): CompactError {
-  return new CompactError(
-    "InvalidUsage",
-    `a window of ${formatCount(window)} tokens leaves nothing besides the ${formatCount(buffer)} reserved for the answer`,
-    {
-      place: "--window",
-      hint: "Raise --window, or lower policy.hard_cap_buffer (COMPACT_HARD_CAP_BUFFER).",
-    },
-  );
 }
 
 /** The last usage in the file, if any. */
@@ -232,11 +221,8 @@ function targetOf(
   const isShare = flag.trim().endsWith("%");
   const target = parseTokensOrShare(flag, "--target", left) + (isShare ? unseenTokens : 0);
   if (target <= budget || isShare) return Math.min(target, budget);
-  throw new CompactError(
-    "InvalidUsage",
-    `--target ${flag} is over the budget of ${formatCount(budget)} tokens (the window less the buffer)`,
-    { place: "--target", hint: "Lower the target, or raise --window." },
-  );
+  const problem = `--target ${flag} is over the budget of ${formatCount(budget)} tokens (the window less the buffer)`;
+  throw misuse(problem, "Lower the target, or raise --window.", "--target");
 }
 
 /** The messages' part of the target, with a minimum: a compaction cannot make up for large unseen tokens. */

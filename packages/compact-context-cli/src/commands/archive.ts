@@ -1,6 +1,6 @@
 import { CompactManager, type Message, ownedSession } from "compact-context";
 import { argumentsText, callNames, resultText } from "compact-context/internal/core/message";
-import { CompactError, closest } from "compact-context/internal/errors";
+import { CompactError } from "compact-context/internal/errors";
 import { restoreStep } from "compact-context/internal/recall/recall";
 import type { SearchHit } from "compact-context/internal/search/archive";
 import type { Archive, Restored, Retention, SessionOwner } from "compact-context/recall";
@@ -8,7 +8,7 @@ import { archiveOf, driverOf, type ListedSession, listedSessions, sessionOf } fr
 import { readConfig } from "../files/config.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
-import { commandLine, type Flags, type Invocation, printResult } from "../flags.ts";
+import { commandLine, didYouMean, type Flags, type Invocation, misuse, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { messageGist } from "../render/headline.ts";
 import { type Row, table } from "../render/table.ts";
@@ -102,13 +102,9 @@ export async function showArchived(invocation: Invocation): Promise<number> {
   if (step !== undefined) return showStep(archive, { session, step }, invocation);
   const found = await archive.findMessage(session, which);
   if (found === undefined) {
-    throw new CompactError(
-      "NotFound",
-      `${oneLine(which)} is neither a step nor a message of ${oneLine(session)}`,
-      {
-        hint: `Steps are ${steps.join(", ")}; compact archive show ${oneLine(session)} lists the ids.`,
-      },
-    );
+    const hint = `Steps are ${steps.join(", ")}; compact archive show ${oneLine(session)} lists the ids.`;
+    const problem = `${oneLine(which)} is neither a step nor a message of ${oneLine(session)}`;
+    throw new CompactError("NotFound", problem, { hint });
   }
   printResult(invocation, found, () => wholeMessage(found, invocation.terminal));
   return 0;
@@ -234,10 +230,8 @@ export async function restoreArchived(invocation: Invocation): Promise<number> {
   }
   const { flags, terminal } = invocation;
   if (flags.output === undefined && flags.json !== true) {
-    throw new CompactError("InvalidUsage", "compact archive restore needs an output file", {
-      place: "-o",
-      hint: `Write compact archive restore ${oneLine(session)} ${step} -o FILE.`,
-    });
+    const hint = `Write compact archive restore ${oneLine(session)} ${step} -o FILE.`;
+    throw misuse("compact archive restore needs an output file", hint, "-o");
   }
   const source: Source = { name: session, bytes: 0, async *chunks() {} };
   const destination = await checkDestination(invocation, source);
@@ -284,9 +278,8 @@ export async function deleteArchived(invocation: Invocation): Promise<number> {
   const [given] = words;
   const owner = ownerOf(flags);
   if (given === undefined && owner === undefined) {
-    throw new CompactError("InvalidUsage", "compact archive delete needs a session, a tenant or a user", {
-      hint: "Such as: compact archive delete --user NAME --yes.",
-    });
+    const hint = "Such as: compact archive delete --user NAME --yes.";
+    throw misuse("compact archive delete needs a session, a tenant or a user", hint);
   }
   const archive = await archiveOf(invocation);
   const named = [
@@ -298,9 +291,7 @@ export async function deleteArchived(invocation: Invocation): Promise<number> {
   if (flags.yes !== true) {
     await checkListed(archive, what, { owner, named });
     const problem = `${named} in ${oneLine(archive.location)} would be permanently deleted`;
-    throw new CompactError("InvalidUsage", problem, {
-      hint: "Confirm with --yes; for 30 days nothing is archived here under the same id.",
-    });
+    throw misuse(problem, "Confirm with --yes; for 30 days nothing is archived here under the same id.");
   }
   const deleted = await archive.delete(what);
   const line =
@@ -321,9 +312,9 @@ async function checkListed(
   const isListed = typeof what === "string" ? listed.includes(what) : listed.length > 0;
   // Sessions of an owner are listed only with that owner, so ids that include one are not checked.
   if (isListed || (owner === undefined && typeof what === "string" && what.startsWith("~"))) return;
-  const near = typeof what === "string" ? closest(what, listed) : undefined;
+  const guess = typeof what === "string" ? didYouMean(what, listed) : "";
   throw new CompactError("NotFound", `there is nothing of ${named} in ${oneLine(archive.location)}`, {
-    hint: `${near === undefined ? "" : `Did you mean ${oneLine(near)}? `}compact archive list shows the sessions.`,
+    hint: `${guess}compact archive list shows the sessions.`,
   });
 }
 
@@ -332,9 +323,8 @@ export async function sweepArchive(invocation: Invocation): Promise<number> {
   const { flags } = invocation;
   const retention = retentionOf(invocation);
   if ((retention.days ?? retention.maxBytes) === undefined) {
-    throw new CompactError("InvalidUsage", "nothing expires without a maximum age or size", {
-      hint: "Add --days N or --max-bytes N, or set retention.days in the configuration.",
-    });
+    const hint = "Add --days N or --max-bytes N, or set retention.days in the configuration.";
+    throw misuse("nothing expires without a maximum age or size", hint);
   }
   const archive = await archiveOf(invocation);
   const dryRun = flags["dry-run"] === true;
@@ -368,7 +358,6 @@ function parseWhole(flag: "days" | "max-bytes", text: string): number {
   const [, digits = "", unit = ""] = (isSize ? /^(\d{1,12})([kmgt]?)$/i : /^(\d{1,6})$/).exec(text) ?? [];
   const number = Number(digits) * (UNITS[unit.toLowerCase()] ?? 1);
   if (number > 0) return number;
-  throw new CompactError("InvalidUsage", `--${flag} must be a whole number from 1, not ${oneLine(text)}`, {
-    hint: isSize ? "Such as --max-bytes 500M or 10G." : "Such as --days 90.",
-  });
+  const hint = isSize ? "Such as --max-bytes 500M or 10G." : "Such as --days 90.";
+  throw misuse(`--${flag} must be a whole number from 1, not ${oneLine(text)}`, hint);
 }

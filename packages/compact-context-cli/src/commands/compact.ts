@@ -7,8 +7,7 @@ import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { openArchive } from "../archive.ts";
 import { checkDestination, writeTranscript } from "../files/output.ts";
 import { openFile, type Source } from "../files/source.ts";
-import type { Invocation } from "../flags.ts";
-import { commandLine, RESULT_FLAGS, shellWord } from "../flags.ts";
+import { commandLine, type Invocation, misuse, RESULT_FLAGS, shellWord } from "../flags.ts";
 import { createProgress, type Progress } from "../ports.ts";
 import { PACKAGE } from "../program.ts";
 import { compactionJson, compactionView, untouchedView } from "../render/compaction.ts";
@@ -42,10 +41,8 @@ export async function compactSession(invocation: Invocation): Promise<number> {
 function refuseWithoutTranscript({ flags }: Invocation): void {
   const given = (["json", "output", "target", "format"] as const).find((name) => flags[name] !== undefined);
   if (given === undefined) return;
-  throw new CompactError("InvalidUsage", `--${given} needs a transcript`, {
-    place: `--${given}`,
-    hint: `Name one: compact FILE --${given} …; \`compact\` alone lists the newest sessions.`,
-  });
+  const hint = `Name one: compact FILE --${given} …; \`compact\` alone lists the newest sessions.`;
+  throw misuse(`--${given} needs a transcript`, hint, `--${given}`);
 }
 
 async function compactSource(invocation: Invocation, source: Source): Promise<number> {
@@ -132,10 +129,8 @@ function deadlineOf(flag: string | undefined): number | undefined {
   if (flag === undefined) return undefined;
   const seconds = Number(flag);
   if (Number.isFinite(seconds) && seconds > 0) return seconds * 1000;
-  throw new CompactError("InvalidUsage", `--deadline ${flag} is not a number of seconds`, {
-    place: "--deadline",
-    hint: "Give the time limit of the summary in seconds, such as --deadline 30.",
-  });
+  const hint = "Give the time limit of the summary in seconds, such as --deadline 30.";
+  throw misuse(`--deadline ${flag} is not a number of seconds`, hint, "--deadline");
 }
 
 /** The command of each tool that resumes a session in its own folder. */

@@ -5,10 +5,9 @@ import { type ConfigProblem, formatProblem } from "compact-context/internal/conf
 import { findConfig, readConfigFile } from "compact-context/internal/config/load";
 import { configSchema } from "compact-context/internal/config/schema";
 import { describeConfig, environmentLayer } from "compact-context/internal/config/sources";
-import { CompactError } from "compact-context/internal/errors";
 import { postgresDdl } from "compact-context/internal/storage/postgres/client";
 import { type CliConfig, configProblems, readConfig } from "../files/config.ts";
-import { type Invocation, printResult } from "../flags.ts";
+import { type Invocation, misuse, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { type Cell, table } from "../render/table.ts";
 import { oneLine, paragraph, plural } from "../render/text.ts";
@@ -163,10 +162,8 @@ export async function printDdl(invocation: Invocation): Promise<number> {
   const { config } = readConfig(invocation);
   const [role, version = "0"] = invocation.words;
   if (!/^\d+$/.test(version)) {
-    const problem = `the version of the tables must be a whole number, not ${oneLine(version)}`;
-    throw new CompactError("InvalidUsage", problem, {
-      hint: "Write compact storage ddl ROLE 2, or omit it if there are no tables yet.",
-    });
+    const hint = "Write compact storage ddl ROLE 2, or omit it if there are no tables yet.";
+    throw misuse(`the version of the tables must be a whole number, not ${oneLine(version)}`, hint);
   }
   invocation.ports.stdout.write(postgresDdl({ schema: config.storage.schema, from: Number(version), role }));
   return 0;

@@ -1,9 +1,8 @@
 import type { Message } from "compact-context";
 import { callNames, contentHash, toolCalls, toolResults } from "compact-context/internal/core/message";
 import { layersOf } from "compact-context/internal/core/report";
-import { CompactError } from "compact-context/internal/errors";
 import { STDIN } from "../files/source.ts";
-import { type Invocation, printResult } from "../flags.ts";
+import { type Invocation, misuse, printResult } from "../flags.ts";
 import { createProgress, type Terminal } from "../ports.ts";
 import { type LayerState, layerComparison, totalBars } from "../render/compaction.ts";
 import { headline, messageGist, problemLines } from "../render/headline.ts";
@@ -20,9 +19,10 @@ export async function diffSessions(invocation: Invocation): Promise<number> {
   const { words, flags, ports, terminal } = invocation;
   const [first = "", second = ""] = words;
   if (first === STDIN && second === STDIN) {
-    throw new CompactError("InvalidUsage", "standard input can be only one of the two", {
-      hint: "Name a file for the other: compact diff FILE -",
-    });
+    throw misuse(
+      "standard input can be only one of the two",
+      "Name a file for the other: compact diff FILE -",
+    );
   }
   const early = earlySettings(invocation);
   const progress = createProgress(ports);

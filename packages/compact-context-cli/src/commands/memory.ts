@@ -17,7 +17,7 @@ import {
 import { archiveOf } from "../archive.ts";
 import { HISTORY_FILE, removeFromHistory } from "../chat/input.ts";
 import { channelFolders } from "../files/config.ts";
-import { type Invocation, printResult } from "../flags.ts";
+import { type Invocation, misuse, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { columnNames, type Row, table } from "../render/table.ts";
 import {
@@ -326,9 +326,13 @@ const LOGS: readonly MemorySource[] = ["channel-log", "channel-context"];
 
 export async function recallMemory(invocation: Invocation): Promise<number> {
   const { flags, ports, terminal, words } = invocation;
+  const [query = ""] = words;
   const folders = await channelFolders("recall", invocation);
+  if (query.trim() === "") {
+    throw misuse("compact recall needs a query", "Write compact recall 'some words' --channel DIR.");
+  }
   const result = await recallRelevantMemory({
-    query: queryOf(words),
+    query,
     ...folders,
     sources: flags.all === true ? [...NOTES, ...LOGS] : NOTES,
     now: ports.now().getTime(),
@@ -340,14 +344,6 @@ export async function recallMemory(invocation: Invocation): Promise<number> {
     ...(flags.debug === true ? decisionLines(result, terminal) : []),
   ]);
   return 0;
-}
-
-function queryOf(words: readonly string[]): string {
-  const [query = ""] = words;
-  if (query.trim() !== "") return query;
-  throw new CompactError("InvalidUsage", "compact recall needs a query", {
-    hint: "Write compact recall 'some words' --channel DIR.",
-  });
 }
 
 function linesOf(items: readonly RecalledMemory[], candidates: number, terminal: Terminal): string[] {

@@ -10,7 +10,7 @@ import {
 } from "compact-context/internal/config/load";
 import { defaultConfig } from "compact-context/internal/config/settings";
 import { CompactError } from "compact-context/internal/errors";
-import type { Flags, Invocation } from "../flags.ts";
+import { type Flags, type Invocation, misuse } from "../flags.ts";
 import type { CliPorts, Terminal } from "../ports.ts";
 import { oneLine } from "../render/text.ts";
 
@@ -75,9 +75,8 @@ export async function channelFolders(
 ): Promise<ChannelFolders> {
   const { channel, user } = flags;
   if (channel === undefined) {
-    throw new CompactError("InvalidUsage", `compact ${command} needs a channel`, {
-      hint: `Write compact ${command} … --channel DIR, the folder with SESSION.md and MEMORY.md.`,
-    });
+    const hint = `Write compact ${command} … --channel DIR, the folder with SESSION.md and MEMORY.md.`;
+    throw misuse(`compact ${command} needs a channel`, hint);
   }
   const channelDir = resolve(cwd, channel);
   const isFolder = await lstat(channelDir).then(

@@ -4,7 +4,7 @@ import { lstat, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { CompactError } from "compact-context/internal/errors";
-import type { Invocation } from "../flags.ts";
+import { type Invocation, misuse } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
 import type { CompactedSession, Transcript, WrittenTranscript } from "../transcripts/transcript.ts";
 import type { Source } from "./source.ts";
@@ -62,7 +62,7 @@ async function checkNew(path: string, name: string): Promise<void> {
 }
 
 function refused(name: string, problem: string, hint: string): CompactError {
-  return new CompactError("InvalidUsage", `-o ${name} ${problem}`, { place: "-o", hint });
+  return misuse(`-o ${name} ${problem}`, hint, "-o");
 }
 
 function exists(path: string): Promise<boolean> {

@@ -4,6 +4,7 @@ import { basename, join, sep } from "node:path";
 import type { Message } from "compact-context";
 import { CompactError, hasCode } from "compact-context/internal/errors";
 import { openFile, openStdin, type Source, STDIN } from "../files/source.ts";
+import { misuse } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
 import { numberOf, recordOf, stringOf } from "../transcripts/json.ts";
 import { readTranscript } from "../transcripts/read.ts";
@@ -302,19 +303,10 @@ function sessionNamed(sessions: readonly FoundSession[], word: string): FoundSes
   if (numbered !== undefined) return numbered;
   const matches = sessions.filter((session) => session.id.toLowerCase().startsWith(word.toLowerCase()));
   if (matches.length === 0 && isNumber) {
-    throw new CompactError(
-      "NotFound",
-      `there is no session ${word}: ${sessions.length || "none"} were found`,
-      {
-        hint: "`compact` alone lists them.",
-      },
-    );
+    const problem = `there is no session ${word}: ${sessions.length || "none"} were found`;
+    throw new CompactError("NotFound", problem, { hint: "`compact` alone lists them." });
   }
   if (matches.length <= 1) return matches[0];
-  throw new CompactError("InvalidUsage", `${word} matches ${matches.length} sessions`, {
-    hint: `Give more of the id: ${matches
-      .slice(0, 4)
-      .map((session) => session.id)
-      .join(", ")}.`,
-  });
+  const some = matches.slice(0, 4).map(({ id }) => id);
+  throw misuse(`${word} matches ${matches.length} sessions`, `Give more of the id: ${some.join(", ")}.`);
 }
