@@ -15,14 +15,7 @@ import { headline, problemLines } from "../render/headline.ts";
 import { labelled, table } from "../render/table.ts";
 import { formatCount, formatPercent, oneLine, paragraph, plural, safeLines } from "../render/text.ts";
 import { isKeptByTool, openTranscript } from "../sessions/discovery.ts";
-import {
-  compactedSession,
-  type Job,
-  type Outcome,
-  runJob,
-  traceCompaction,
-  withoutTracing,
-} from "../sessions/job.ts";
+import { type Job, type Outcome, runJob, traceCompaction, withoutTracing } from "../sessions/job.ts";
 import { type OpenedSession, readSource } from "../sessions/opened.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts";
@@ -71,10 +64,9 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
   for (const failure of outcome.result.report.failures) warn(failureNote(failure));
   if (destination !== undefined) {
     const { tokensBefore } = settings;
-    const { tokensAfter } = outcome.result.report;
-    const closed = messages === transcript.messages ? undefined : { messages, tokensBefore, tokensAfter };
-    const written = compactedSession(outcome, settings) ?? closed;
-    await writeTranscript(destination, written, { transcript, source, ports });
+    const left = outcome.changed ? outcome.result : { messages };
+    const compacted = left.messages === transcript.messages ? undefined : { ...left, tokensBefore };
+    await writeTranscript(destination, compacted, { transcript, source, ports });
     await traceCompaction(job, outcome, warn);
   } else withoutTracing(settings.config, "compact without -o", warn);
   if (flags.json === true) {

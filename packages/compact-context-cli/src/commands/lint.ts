@@ -37,16 +37,8 @@ export async function repairSession(invocation: Invocation): Promise<number> {
   const left = lint(natives, held.provider, options).filter(({ severity }) => severity === "error");
   if (destination !== undefined) {
     const messages = backToSession(natives, held.provider, transcript);
-    const tokens = messages.reduce(
-      (total, message) => total + settings.counter.countMessage(message),
-      settings.fixedTokens + settings.counter.perRequest,
-    );
-    const repaired = { messages, tokensBefore: settings.tokensBefore, tokensAfter: tokens };
-    await writeTranscript(destination, mends.length === 0 ? undefined : repaired, {
-      transcript,
-      source,
-      ports,
-    });
+    const repaired = mends.length === 0 ? undefined : { messages, tokensBefore: settings.tokensBefore };
+    await writeTranscript(destination, repaired, { transcript, source, ports });
   }
   const { format, problems } = transcript;
   const output = destination?.path ?? null;
