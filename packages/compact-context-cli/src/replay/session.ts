@@ -115,17 +115,13 @@ export function callTimes(history: readonly Message[], ends: readonly number[]):
     const stamps = stampsOf(added);
     const stamp = stamps.length === 0 ? undefined : Math.max(...stamps) / 1000;
     const stamped = stamp === undefined || offset === undefined ? undefined : stamp + offset;
-    const time: number = Math.max(before ?? 0, stamped ?? expectedTime(before, opensTurn));
+    const seconds = CALL_SECONDS + (opensTurn ? USER_SECONDS : 0);
+    const time: number = Math.max(before ?? 0, stamped ?? (before === undefined ? 0 : before + seconds));
     if (stamp !== undefined) offset ??= time - stamp;
     times.push({ time, recorded: stamped !== undefined, opensTurn });
     before = time;
   }
   return times;
-}
-
-function expectedTime(before: number | undefined, opensTurn: boolean): number {
-  if (before === undefined) return 0;
-  return before + CALL_SECONDS + (opensTurn ? USER_SECONDS : 0);
 }
 
 function opensATurn(message: Message): boolean {
