@@ -42,10 +42,7 @@ export function isArchiveMissing({ flags: { archive: folder }, ports }: Invocati
   return folder !== undefined && !existsSync(resolve(ports.cwd, folder));
 }
 
-/**
- * The archive of `--archive` or the settings; else the project's, or the user's. `onLine` is called for every transcript
- * line that is written.
- */
+/** The archive of `--archive` or the settings, else the project's or the user's; `onLine` is called for each line. */
 export async function openArchive(
   request: ArchiveRequest,
   settled: Settled,
@@ -100,7 +97,8 @@ export function sessionArchive(archive: Archive, sessionId: string): NonNullable
   return {
     save: async (messages) => {
       const newest = (await archive.steps(sessionId)).at(-1) ?? 0;
-      const same = newest > 0 && (await holdsExactly(archive, { sessionId, step: newest, messages }));
+      const stored = newest > 0 ? await archive.readTranscript(sessionId, newest) : undefined;
+      const same = stored !== undefined && holdsExactly(stored, messages);
       const saved = await archive.saveTranscript(sessionId, same ? newest : newest + 1, messages);
       await keepOutOfGit(archive.location);
       return saved;
@@ -114,11 +112,10 @@ async function keepOutOfGit(location: string): Promise<void> {
   await writeFile(join(location, ".gitignore"), "*\n", { flag: "wx" }).catch(() => undefined);
 }
 
-async function holdsExactly(
-  archive: Archive,
-  { sessionId, step, messages }: { sessionId: string; step: number; messages: readonly Message[] },
-): Promise<boolean> {
-  const stored = await archive.readTranscript(sessionId, step);
+function holdsExactly(
+  stored: Awaited<ReturnType<Archive["readTranscript"]>>,
+  messages: readonly Message[],
+): boolean {
   if (stored.problems.length > 0 || stored.messages.length !== messages.length) return false;
   return stored.messages.every(({ message, archiveId: id }, index) => {
     const given = messages[index];
@@ -126,10 +123,7 @@ async function holdsExactly(
   });
 }
 
-/**
- * The session with the given id or id prefix, or the only session, and its steps. Throws `InvalidUsage` or
- * `NotFound`.
- */
+/** The session with the given id or prefix, or the only one, and its steps; throws `InvalidUsage` or `NotFound`. */
 export async function sessionOf(
   archive: Archive,
   given: string | undefined,

@@ -124,10 +124,11 @@ export function settingsFor(
     tokensBefore += counter.countMessage(message);
     if (index % PROGRESS_STEP === 0) progress?.show("counting tokens", index / messages.length);
   }
-  const { window, windowFrom } = windowOf(model, early, {
-    setBy: flags.window === undefined ? "command" : "--window",
-    session: transcript.window,
-  });
+  const setBy = flags.window === undefined ? "command" : "--window";
+  const { window, windowFrom } =
+    early.window === undefined
+      ? usualWindow(model, config, transcript.window)
+      : ({ window: early.window, windowFrom: setBy } as const);
   const budget = availableOf(window, config.policy);
   if (budget <= 0) {
     const problem = `a window of ${formatCount(window)} tokens leaves nothing besides the ${formatCount(config.policy.hardCapBuffer)} reserved for the answer`;
@@ -161,9 +162,9 @@ function newestUsage(
   counter: TokenCounter,
   fixed: number,
 ): ReportedUsage | undefined {
-  const record = usage.findLast(({ promptTokens }) => (promptTokens ?? 0) > 0);
+  const record = usage.at(-1);
   const segment = segments[record?.segment ?? -1];
-  if (record?.promptTokens === undefined || segment === undefined) return undefined;
+  if (record === undefined || segment === undefined) return undefined;
   const { messages, carried } = segment;
   // Messages kept by a compaction still carry the usage of the list before it.
   if (carried === 0 && messages.some(({ meta }) => meta?.summaryVersion !== undefined)) return undefined;
@@ -173,12 +174,11 @@ function newestUsage(
   return { record, reported: record.promptTokens, counted, isEarlier };
 }
 
-function windowOf(
+function usualWindow(
   model: string | undefined,
-  { window, config }: EarlySettings,
-  { setBy, session }: { readonly setBy: "--window" | "command"; readonly session: number | undefined },
+  config: CompactConfig,
+  session: number | undefined,
 ): Pick<Settings, "window" | "windowFrom"> {
-  if (window !== undefined) return { window, windowFrom: setBy };
   if (config.maxContextTokens !== undefined) {
     return { window: config.maxContextTokens, windowFrom: "configuration" };
   }
@@ -229,15 +229,4 @@ function targetOf(
 export function messagesTarget({ target, unseenTokens, tokensBefore }: Settings): number {
   const least = Math.floor((tokensBefore - unseenTokens) * MIN_SHARE);
   return Math.max(1, target - unseenTokens, Math.min(target, least));
-}
-
-/** The settings without unseen tokens, for a replay of the messages in the file. */
-export function countedAlone(settings: Settings): Settings {
-  const { unseenTokens, fixedTokens, tokensBefore } = settings;
-  return {
-    ...settings,
-    unseenTokens: 0,
-    fixedTokens: fixedTokens - unseenTokens,
-    tokensBefore: tokensBefore - unseenTokens,
-  };
 }

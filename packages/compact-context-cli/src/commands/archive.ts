@@ -62,21 +62,15 @@ function sessionLines(sessions: readonly ListedSession[], terminal: Terminal, no
   const { width, paint } = terminal;
   const lines = table(rows, ["left", "flexible"], terminal);
   return sessions.flatMap(({ steps, at, messages, ...tokens }, index) => {
-    const facts = [stepsText(steps), ageText(at, now), plural(messages, "message"), tokensText(tokens)];
+    const time = Date.parse(at ?? "");
+    const age = Number.isNaN(time) ? "" : formatAge(now - time);
+    const facts = [stepsText(steps), age, plural(messages, "message"), tokensText(tokens)];
     const text = facts.filter((fact) => fact !== "").join(" · ");
     return [lines[index] ?? "", paint("faint", `    ${truncate(text, width - 4)}`)];
   });
 }
 
-function ageText(at: string | undefined, now: number): string {
-  const time = Date.parse(at ?? "");
-  return Number.isNaN(time) ? "" : formatAge(now - time);
-}
-
-function tokensText({
-  tokensBefore,
-  tokensAfter,
-}: Pick<ListedSession, "tokensBefore" | "tokensAfter">): string {
+function tokensText({ tokensBefore, tokensAfter }: Partial<ListedSession>): string {
   if (tokensAfter === undefined) return "";
   const before = tokensBefore === undefined ? "" : `${formatShort(tokensBefore)} `;
   return `${before}→ ${formatShort(tokensAfter)} tokens`;
@@ -167,8 +161,7 @@ export async function searchArchive(invocation: Invocation): Promise<number> {
   const archive = await archiveOf(invocation);
   const [text = "", given] = invocation.words;
   const sessionId = given === undefined ? undefined : (await sessionOf(archive, given, "search")).session;
-  const options = { limit: MAX_HITS, sessionId };
-  const { hits, problems } = await archive.search(text, options);
+  const { hits, problems } = await archive.search(text, { limit: MAX_HITS, sessionId });
   if (flags.json === true) {
     terminal.printJson({ hits, problems });
     return 0;
@@ -178,7 +171,11 @@ export async function searchArchive(invocation: Invocation): Promise<number> {
     ...(hits.length === 0
       ? [...paragraph(`Nothing in the archive ${archive.location} holds ${text}.`, terminal.width), ""]
       : []),
-    ...hits.flatMap((hit) => hitLines(hit, terminal)),
+    ...hits.flatMap((hit) => [
+      `  ${terminal.paint("strong", oneLine(hit.role))}  ${terminal.paint("faint", `${oneLine(hit.sessionId)}  step ${hit.step}  ${oneLine(hit.archiveId)}`)}`,
+      `    ${truncate(firstWords(hit.snippet), terminal.width - 4)}`,
+      "",
+    ]),
     ...readNext(hits, flags).flatMap((line) => [terminal.paint("faint", `  ${line}`), ""]),
   ]);
   for (const { sessionId: id, step, line, problem } of problems) {
@@ -195,15 +192,6 @@ function readNext(hits: readonly SearchHit[], flags: Flags): string[] {
   return [
     ...(hits.length === MAX_HITS ? [`Only the best ${MAX_HITS} are shown; add words or a session.`] : []),
     `In full: ${commandLine(words, flags, ["config", "archive"])}`,
-  ];
-}
-
-function hitLines(hit: SearchHit, terminal: Terminal): string[] {
-  const where = `${oneLine(hit.sessionId)}  step ${hit.step}  ${oneLine(hit.archiveId)}`;
-  return [
-    `  ${terminal.paint("strong", oneLine(hit.role))}  ${terminal.paint("faint", where)}`,
-    `    ${truncate(firstWords(hit.snippet), terminal.width - 4)}`,
-    "",
   ];
 }
 

@@ -25,17 +25,15 @@ import { chooseSession } from "./sessions.ts";
 export async function compactSession(invocation: Invocation): Promise<number> {
   const [word] = invocation.words;
   if (word !== undefined) return compactSource(invocation, await openTranscript(word, invocation.ports));
-  refuseWithoutTranscript(invocation);
+  // Flags that need a transcript rule out asking for one.
+  const { flags } = invocation;
+  const given = (["json", "output", "target", "format"] as const).find((name) => flags[name] !== undefined);
+  if (given !== undefined) {
+    const hint = `Name one: compact FILE --${given} …; \`compact\` alone lists the newest sessions.`;
+    throw misuse(`--${given} needs a transcript`, hint, `--${given}`);
+  }
   const source = await chooseSession(invocation);
   return source === undefined ? 0 : compactSource(invocation, source);
-}
-
-/** Flags that need a transcript rule out asking for one. */
-function refuseWithoutTranscript({ flags }: Invocation): void {
-  const given = (["json", "output", "target", "format"] as const).find((name) => flags[name] !== undefined);
-  if (given === undefined) return;
-  const hint = `Name one: compact FILE --${given} …; \`compact\` alone lists the newest sessions.`;
-  throw misuse(`--${given} needs a transcript`, hint, `--${given}`);
 }
 
 async function compactSource(invocation: Invocation, source: Source): Promise<number> {

@@ -16,25 +16,22 @@ import { oneLine, paragraph, plural } from "../render/text.ts";
 export async function checkConfigFile({ words, flags, ports, terminal }: Invocation): Promise<number> {
   const { cwd, env } = ports;
   const named = words[0] ?? env.COMPACT_CONFIG;
-  const file = named ?? fileHere(cwd);
+  const here = findConfig(cwd);
+  const file = named ?? (here === undefined ? undefined : basename(here));
   const text = file === undefined ? "" : readConfigFile(resolve(cwd, file));
   const problems = await configProblems(text, file ?? "compact.yaml", { env, found: named === undefined });
   const valid = problems.length === 0;
   // The file's warnings need valid settings.
   const { warnings } = valid ? loadConfig({ env, text, path: file }) : environmentLayer(env);
+  const code = valid ? 0 : 1;
   if (flags.json === true) {
     terminal.printJson({ file: file ?? null, valid, problems, warnings });
-    return valid ? 0 : 1;
+    return code;
   }
   if (valid) terminal.print([validLine(file, terminal)]);
-  else for (const line of problemLines(problems, file)) ports.stderr.write(`${line}\n`);
+  else ports.stderr.write(`${problemLines(problems, file).join("\n")}\n`);
   for (const warning of warnings) terminal.warn(warning);
-  return valid ? 0 : 1;
-}
-
-function fileHere(cwd: string): string | undefined {
-  const found = findConfig(cwd);
-  return found === undefined ? undefined : basename(found);
+  return code;
 }
 
 function validLine(file: string | undefined, { paint }: Terminal): string {

@@ -59,12 +59,6 @@ export async function configProblems(
   return checkConfig(text, name, { ...from, windowOf });
 }
 
-interface ChannelFolders {
-  readonly channelDir: string;
-  readonly workspaceDir: string;
-  readonly user: string | undefined;
-}
-
 /**
  * The folders of `--channel` and `--workspace` for a command. Rejects with `InvalidUsage` without `--channel`, and with
  * `NotFound` if it is not a folder.
@@ -72,7 +66,7 @@ interface ChannelFolders {
 export async function channelFolders(
   command: string,
   { flags, ports: { cwd } }: Pick<Invocation, "flags" | "ports">,
-): Promise<ChannelFolders> {
+) {
   const { channel, user } = flags;
   if (channel === undefined) {
     const hint = `Write compact ${command} … --channel DIR, the folder with SESSION.md and MEMORY.md.`;

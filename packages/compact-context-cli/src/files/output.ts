@@ -23,10 +23,7 @@ export interface Destination {
   readonly replaces: boolean;
 }
 
-/**
- * Checks that the file of `-o`, if given, can be written. Throws `InvalidUsage` for an existing file without `--force`,
- * even the input.
- */
+/** The file of `-o`, if given; throws `InvalidUsage` for an existing one without `--force`, even the input. */
 export async function checkDestination(
   { flags, ports: { cwd } }: Pick<Invocation, "flags" | "ports">,
   source: Source,
@@ -91,10 +88,7 @@ type Written = Pick<WrittenTranscript, "mode"> & {
   readonly chunks: Iterable<string> | AsyncIterable<string>;
 };
 
-/**
- * Writes a temporary file and renames it, so that a crash leaves the old file or the new one. Without `written` the
- * output is a copy of the input.
- */
+/** Writes a temporary file and renames it: a crash leaves the old file or the new one. Copies the input by default. */
 export async function writeOutput(
   destination: Destination,
   written: Written | undefined,

@@ -169,10 +169,7 @@ async function saveRecord(
   });
 }
 
-/**
- * Records the compaction of a written session in the archive, and sends its events to the configured exporters. Resolves
- * once all are delivered.
- */
+/** Records a written compaction in the archive, and resolves once the exporters of the settings have its events. */
 export async function traceCompaction(
   { settings, archive, ports }: Job,
   { sessionId, result: { report, summary } }: Outcome,
