@@ -3,14 +3,14 @@ import { writeFile } from "node:fs/promises";
 import { isAbsolute, join, resolve } from "node:path";
 import type { CompactOptions, Message, StorageDriver } from "compact-context";
 import { archiveId } from "compact-context/internal/core/message";
-import { CompactError, closest } from "compact-context/internal/errors";
+import { CompactError } from "compact-context/internal/errors";
 import { createArchive } from "compact-context/internal/search/archive";
 import type { Archive, SessionOwner } from "compact-context/recall";
 import { createRedactor } from "compact-context/redaction";
 import { createFsDriver } from "compact-context/storage/fs";
 import { createMemoryDriver } from "compact-context/storage/memory";
 import { type CliConfig, readConfig } from "./files/config.ts";
-import type { Flags, Invocation } from "./flags.ts";
+import { didYouMean, type Flags, type Invocation, misuse } from "./flags.ts";
 import type { CliPorts, Terminal } from "./ports.ts";
 import { firstWords, oneLine } from "./render/text.ts";
 import { type StoredRecord, storedRecord, typedRequest } from "./view/message-view.ts";
@@ -42,10 +42,7 @@ export function isArchiveMissing({ flags: { archive: folder }, ports }: Invocati
   return folder !== undefined && !existsSync(resolve(ports.cwd, folder));
 }
 
-/**
- * The archive of `--archive` or the settings; else the project's, or the user's. `onLine` is called for every transcript
- * line that is written.
- */
+/** The archive of `--archive` or the settings, else the project's or the user's; `onLine` is called for each line. */
 export async function openArchive(
   request: ArchiveRequest,
   settled: Settled,
@@ -100,7 +97,8 @@ export function sessionArchive(archive: Archive, sessionId: string): NonNullable
   return {
     save: async (messages) => {
       const newest = (await archive.steps(sessionId)).at(-1) ?? 0;
-      const same = newest > 0 && (await holdsExactly(archive, { sessionId, step: newest, messages }));
+      const stored = newest > 0 ? await archive.readTranscript(sessionId, newest) : undefined;
+      const same = stored !== undefined && holdsExactly(stored, messages);
       const saved = await archive.saveTranscript(sessionId, same ? newest : newest + 1, messages);
       await keepOutOfGit(archive.location);
       return saved;
@@ -114,11 +112,10 @@ async function keepOutOfGit(location: string): Promise<void> {
   await writeFile(join(location, ".gitignore"), "*\n", { flag: "wx" }).catch(() => undefined);
 }
 
-async function holdsExactly(
-  archive: Archive,
-  { sessionId, step, messages }: { sessionId: string; step: number; messages: readonly Message[] },
-): Promise<boolean> {
-  const stored = await archive.readTranscript(sessionId, step);
+function holdsExactly(
+  stored: Awaited<ReturnType<Archive["readTranscript"]>>,
+  messages: readonly Message[],
+): boolean {
   if (stored.problems.length > 0 || stored.messages.length !== messages.length) return false;
   return stored.messages.every(({ message, archiveId: id }, index) => {
     const given = messages[index];
@@ -126,10 +123,7 @@ async function holdsExactly(
   });
 }
 
-/**
- * The session with the given id or id prefix, or the only session, and its steps. Throws `InvalidUsage` or
- * `NotFound`.
- */
+/** The session with the given id or prefix, or the only one, and its steps; throws `InvalidUsage` or `NotFound`. */
 export async function sessionOf(
   archive: Archive,
   given: string | undefined,
@@ -139,24 +133,17 @@ export async function sessionOf(
   const matches = given === undefined ? all : all.filter((id) => id.startsWith(given));
   const session = all.find((id) => id === given) ?? (matches.length === 1 ? matches[0] : undefined);
   if (session !== undefined) return { session, steps: await archive.steps(session) };
-  if (given === undefined || matches.length > 1) throw ambiguousSession(matches, given, action);
-  const near = closest(given, all);
+  const [first] = matches;
+  const such =
+    first === undefined
+      ? "Compact a session first."
+      : `Such as: compact archive ${action} ${oneLine(first)}.`;
+  if (given === undefined) {
+    throw misuse(`compact archive ${action} needs a session: there are ${matches.length}`, such);
+  }
+  if (first !== undefined) throw misuse(`${oneLine(given)} matches ${matches.length} sessions`, such);
   throw new CompactError("NotFound", `the archive holds no session ${oneLine(given)}`, {
-    hint: `${near === undefined ? "" : `Did you mean ${oneLine(near)}? `}compact archive list shows the sessions.`,
-  });
-}
-
-function ambiguousSession(ids: readonly string[], given: string | undefined, action: string): CompactError {
-  const [first] = ids;
-  const problem =
-    given === undefined
-      ? `compact archive ${action} needs a session: there are ${ids.length}`
-      : `${oneLine(given)} matches ${ids.length} sessions`;
-  return new CompactError("InvalidUsage", problem, {
-    hint:
-      first === undefined
-        ? "Compact a session first."
-        : `Such as: compact archive ${action} ${oneLine(first)}.`,
+    hint: `${didYouMean(given, all)}compact archive list shows the sessions.`,
   });
 }
 

@@ -93,6 +93,17 @@ export type Flags = {
   readonly [Name in FlagName]?: (typeof FLAGS)[Name] extends { readonly value: string } ? string : true;
 };
 
+/** The error for a command line that was used incorrectly; `place` is the flag or variable that is wrong. */
+export function misuse(problem: string, hint: string, place?: string): CompactError {
+  return new CompactError("InvalidUsage", problem, { hint, place });
+}
+
+/** `Did you mean X? ` with the closest known word, after `before`; empty if none is close. */
+export function didYouMean(word: string, known: readonly string[], before = ""): string {
+  const near = closest(word, known);
+  return near === undefined ? "" : `Did you mean ${before}${oneLine(near)}? `;
+}
+
 /** The value of a flag with fixed choices; throws `InvalidUsage` for any other value. */
 export function oneOf<T extends string>(
   given: string | undefined,
@@ -101,11 +112,8 @@ export function oneOf<T extends string>(
 ): T | undefined {
   const found = known.find((one) => one === given);
   if (given === undefined || found !== undefined) return found;
-  const near = closest(given, known);
-  throw new CompactError("InvalidUsage", `${flag} ${given}: unknown value`, {
-    place: flag,
-    hint: `${near === undefined ? "" : `Did you mean ${near}? `}Use one of ${known.join(", ")}.`,
-  });
+  const hint = `${didYouMean(given, known)}Use one of ${known.join(", ")}.`;
+  throw misuse(`${flag} ${given}: unknown value`, hint, flag);
 }
 
 const HIGHEST_PORT = 65_535;
@@ -115,10 +123,8 @@ export function portOf(given: string | undefined, defaultPort: number): number {
   if (given === undefined) return defaultPort;
   const port = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
   if (port <= HIGHEST_PORT) return port;
-  throw new CompactError("InvalidUsage", `--port ${given}: not a port number`, {
-    place: "--port",
-    hint: `Give a number up to ${HIGHEST_PORT}, or leave it out.`,
-  });
+  const hint = `Give a number up to ${HIGHEST_PORT}, or leave it out.`;
+  throw misuse(`--port ${given}: not a port number`, hint, "--port");
 }
 
 /** Quotes text as one word for a shell. */

@@ -16,11 +16,7 @@ const TRANSLATIONS: readonly (readonly [library: RegExp, command: string])[] = [
   ],
   [/choose another one\.$/, "choose another folder with --archive DIR."],
   [
-    /choose (another archive folder|one on a file system with hard links)\.$/,
-    "choose $1 with --archive DIR.",
-  ],
-  [
-    /(choose an archive folder on another one|point the archive at another disk)\.$/,
+    /(choose another archive folder|choose one on a file system with hard links|choose an archive folder on another one|point the archive at another disk)\.$/,
     "$1 with --archive DIR.",
   ],
   [/Look at the list of changes for its id\./, "compact memory log lists the changes with their ids."],

@@ -1,5 +1,6 @@
-import { CompactError, closest, errorMessage, hasCode } from "compact-context/internal/errors";
+import { CompactError, errorMessage, hasCode } from "compact-context/internal/errors";
 import { COMMANDS } from "./commands/index.ts";
+import { didYouMean, misuse } from "./flags.ts";
 import { hintOf, inCommandWords } from "./hints.ts";
 import { type CliPorts, createTerminal, printBeside, processPorts } from "./ports.ts";
 import { readCommandLine } from "./program.ts";
@@ -41,15 +42,12 @@ async function run(argv: readonly string[], ports: CliPorts): Promise<number> {
 
 /** A missing file may be a mistyped command; other errors are returned unchanged. */
 function unknownCommand(error: unknown, word: string): unknown {
-  const missing = hasCode(error, "NotFound") && error.place === word;
-  const near = missing
-    ? closest(word, ["help", ...(COMMANDS.actions ?? []).map(({ name }) => name)])
-    : undefined;
-  if (near === undefined && !(missing && /^[a-z]+$/.test(word))) return error;
-  const guess = near === undefined ? "" : `Did you mean compact ${near}? `;
-  return new CompactError("InvalidUsage", `there is no command and no file ${word}`, {
-    hint: `${guess}compact help lists the commands, \`compact\` alone the newest sessions on this computer.`,
-  });
+  if (!hasCode(error, "NotFound") || error.place !== word) return error;
+  const names = (COMMANDS.actions ?? []).map(({ name }) => name);
+  const guess = didYouMean(word, ["help", ...names], "compact ");
+  if (guess === "" && !/^[a-z]+$/.test(word)) return error;
+  const hint = `${guess}compact help lists the commands, \`compact\` alone the newest sessions on this computer.`;
+  return misuse(`there is no command and no file ${word}`, hint);
 }
 
 /** Prints an error on stderr with its place and hint; returns the exit code: 2 for wrong usage, else 1. */

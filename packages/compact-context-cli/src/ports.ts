@@ -51,10 +51,18 @@ export function processPorts(): CliPorts {
     stdin: process.stdin,
     env: process.env,
     get cwd() {
-      return workingFolder();
+      return folderOf(
+        () => process.cwd(),
+        "the working folder does not exist any more",
+        "Change to an existing folder.",
+      );
     },
     get home() {
-      return homeFolder();
+      const named = process.env.HOME || process.env.USERPROFILE;
+      return (
+        named ||
+        folderOf(() => userInfo().homedir, "this user has no home folder", "Set HOME, or name a file.")
+      );
     },
     now: () => new Date(),
     clock: () => performance.now(),
@@ -64,27 +72,12 @@ export function processPorts(): CliPorts {
   };
 }
 
-function workingFolder(): string {
+/** A folder that the system tells; throws `NotFound` where it does not. */
+function folderOf(tell: () => string, problem: string, hint: string): string {
   try {
-    return process.cwd();
+    return tell();
   } catch (cause) {
-    throw new CompactError("NotFound", "the working folder does not exist any more", {
-      hint: "Change to an existing folder.",
-      cause,
-    });
-  }
-}
-
-function homeFolder(): string {
-  const named = process.env.HOME || process.env.USERPROFILE;
-  if (named) return named;
-  try {
-    return userInfo().homedir;
-  } catch (cause) {
-    throw new CompactError("NotFound", "this user has no home folder", {
-      hint: "Set HOME, or name a file.",
-      cause,
-    });
+    throw new CompactError("NotFound", problem, { hint, cause });
   }
 }
 
@@ -126,14 +119,9 @@ function createScreen(stream: OutputStream): Screen {
     async flushed() {
       if (failure === undefined) await new Promise<void>((resolve) => stream.write("", () => resolve()));
       if (failure === undefined || failure.code === "EPIPE") return;
-      throw new CompactError(
-        "StorageFailed",
-        `the output could not be written: ${failure.code ?? failure.message}`,
-        {
-          hint: "Check the disk of the output file.",
-          cause: failure,
-        },
-      );
+      const problem = `the output could not be written: ${failure.code ?? failure.message}`;
+      const hint = "Check the disk of the output file.";
+      throw new CompactError("StorageFailed", problem, { hint, cause: failure });
     },
     isTerminal: stream.isTTY === true,
     get columns() {

@@ -1,8 +1,15 @@
 import { readFileSync } from "node:fs";
 import { Argument, CommanderError, Help, Option, Command as Parser } from "commander";
-import { CompactError, closest } from "compact-context/internal/errors";
-import type { Command } from "./flags.ts";
-import { FLAGS, type FlagName, type FlagSpec, type Flags } from "./flags.ts";
+import { type CompactError, closest } from "compact-context/internal/errors";
+import {
+  type Command,
+  didYouMean,
+  FLAGS,
+  type FlagName,
+  type FlagSpec,
+  type Flags,
+  misuse,
+} from "./flags.ts";
 import type { Terminal } from "./ports.ts";
 import { paragraph } from "./render/text.ts";
 
@@ -31,7 +38,7 @@ export function versionText(): string {
 
 /**
  * Parses the arguments of `compact`; `root` defines the commands. Throws `InvalidUsage` for an unknown command or flag,
- * a flag without its value, and a misuse number of arguments.
+ * a flag without its value, and a wrong number of arguments.
  */
 export function readCommandLine(argv: readonly string[], root: Command, layout: Layout): ParsedLine {
   const [first = ""] = argv;
@@ -40,7 +47,7 @@ export function readCommandLine(argv: readonly string[], root: Command, layout: 
   const asksHelp = argv.includes("--help") || argv.includes("-h");
   if (topic !== undefined || asksHelp) checkNames(topic ?? namesIn(argv, root), root.actions ?? []);
   const state: ParseState = { argv, layout, helpText: "", command: undefined };
-  const parser = parserOf(root, {}, state);
+  const parser = parserOf(root, state);
   try {
     parser.parse(topic === undefined ? argv : [...topic, "--help"], { from: "user" });
   } catch (error) {
@@ -52,12 +59,12 @@ export function readCommandLine(argv: readonly string[], root: Command, layout: 
 /** Name of the root command. */
 const ROOT = "compact";
 
-/** The parent of a command. */
-interface Parent {
-  readonly path?: string;
-  readonly isRoot?: boolean;
+/** The command above others. */
+interface Group {
+  /** Empty for the root. */
+  readonly path: string;
   /** Names of all its subcommands. */
-  readonly names?: readonly string[];
+  readonly names: readonly string[];
 }
 
 type Layout = Pick<Terminal, "width" | "paint">;
@@ -69,12 +76,11 @@ interface ParseState {
   command: ParsedLine | undefined;
 }
 
-/** The parser of a command and its subcommands. */
-function parserOf(command: Command, parent: Parent, state: ParseState): Parser {
-  const path = [parent.path, parent.isRoot === true && command.isDefault === true ? "" : command.name]
-    .filter((name) => name !== "" && name !== ROOT)
-    .join(" ");
-  const names = command.isDefault === true ? (parent.names ?? []) : [];
+/** The parser of a command and its subcommands; only the root has no group. */
+function parserOf(command: Command, state: ParseState, group?: Group): Parser {
+  const isMain = group?.path === "" && command.isDefault === true;
+  const path = group === undefined || isMain ? "" : `${group.path} ${command.name}`.trim();
+  const names = command.isDefault === true ? (group?.names ?? []) : [];
   // A group without a default command shows its help as an error.
   const show = (text: string): void => {
     state.helpText += text;
@@ -96,13 +102,13 @@ function parserOf(command: Command, parent: Parent, state: ParseState): Parser {
   });
   for (const word of command.words?.split(" ") ?? []) parser.addArgument(new Argument(word));
   for (const name of command.flags ?? []) parser.addOption(optionOf(name, command, state.argv));
-  const isRoot = command.name === ROOT && parent.path === undefined;
-  const self: Parent = { path: isRoot ? "" : path, isRoot, names: command.actions?.map(({ name }) => name) };
-  for (const action of command.actions ?? []) {
+  const { actions = [], load } = command;
+  const self: Group = { path, names: actions.map(({ name }) => name) };
+  for (const action of actions) {
     const isDefault = action.isDefault === true;
-    parser.addCommand(parserOf(action, self, state), { isDefault, hidden: isRoot && isDefault });
+    const hidden = group === undefined && isDefault;
+    parser.addCommand(parserOf(action, state, self), { isDefault, hidden });
   }
-  const { load } = command;
   if (load !== undefined) {
     parser.action(() => {
       state.command = { load, path, words: parser.args, flags: flagsOf(parser) };
@@ -151,7 +157,7 @@ const SIDE_BY_SIDE = 60;
 /** Commander's help, laid out for the terminal. It includes the flags of the default subcommand. */
 function helpOf(command: Command, { width, paint }: Layout): Partial<Help> {
   const plain = new Help();
-  const fallback = command.actions?.find(({ isDefault }) => isDefault === true);
+  const fallback = defaultOf(command);
   return {
     helpWidth: width,
     minWidthToWrap: 20,
@@ -169,10 +175,13 @@ function helpOf(command: Command, { width, paint }: Layout): Partial<Help> {
   };
 }
 
-function usageOf({ actions, words = "" }: Command): string {
-  const fallback = actions?.find(({ isDefault }) => isDefault === true);
-  const others = actions === undefined ? [] : ["[command]"];
-  return [...others, fallback?.words ?? words, "[options]"].filter((word) => word !== "").join(" ");
+function usageOf(command: Command): string {
+  const others = command.actions === undefined ? undefined : "[command]";
+  return [others, (defaultOf(command) ?? command).words, "[options]"].filter(Boolean).join(" ");
+}
+
+function defaultOf({ actions }: Command): Command | undefined {
+  return actions?.find(({ isDefault }) => isDefault === true);
 }
 
 function notesOf(command: Command, layout: Layout): string {
@@ -192,10 +201,6 @@ interface Place {
   /** Names of the sibling commands, for a default command. */
   readonly names: readonly string[];
   readonly parser: Parser;
-}
-
-function misuse(problem: string, hint: string): CompactError {
-  return new CompactError("InvalidUsage", problem, { hint });
 }
 
 /** Translates an error of commander. */
@@ -294,10 +299,11 @@ function checkNames(names: readonly string[], commands: readonly Command[], pare
 
 /** The error for an unknown command, with the closest name. */
 function noCommand(word: string, parent: string, names: readonly string[]): CompactError {
-  const near = closest(word, parent === "" ? [...names, "help"] : names);
-  const group = [ROOT, ...parent.split(" ").slice(0, 1)].filter(Boolean).join(" ");
+  const [group = ""] = parent.split(" ");
+  const full = `${ROOT} ${group}`.trim();
+  const guess = didYouMean(word, group === "" ? [...names, "help"] : names, `${full} `);
   return misuse(
-    `there is no command ${`${group} ${word}`.slice(ROOT.length + 1)}`,
-    `${near === undefined ? "" : `Did you mean ${group} ${near}? `}${group} --help lists the commands.`,
+    `there is no command ${`${group} ${word}`.trimStart()}`,
+    `${guess}${full} --help lists the commands.`,
   );
 }

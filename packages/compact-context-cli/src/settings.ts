@@ -1,11 +1,10 @@
 import type { CompactConfig, SummaryStrategy } from "compact-context";
 import { availableOf } from "compact-context/internal/core/policy";
 import type { TokenCounter } from "compact-context/internal/core/ports";
-import { CompactError } from "compact-context/internal/errors";
 import { lookUpModel } from "compact-context/internal/tokens/models";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { type CliConfig, type ConfigRequest, readConfig } from "./files/config.ts";
-import { type Flags, oneOf } from "./flags.ts";
+import { type Flags, misuse, oneOf } from "./flags.ts";
 import type { Progress } from "./ports.ts";
 import { formatCount, parseTokens, parseTokensOrShare } from "./render/text.ts";
 import { providerOf, type Transcript, type UsageRecord } from "./transcripts/transcript.ts";
@@ -100,11 +99,8 @@ function checkTargetAgainst(window: number, target: string | undefined): void {
   if (target === undefined || target.trim().endsWith("%")) return;
   const tokens = parseTokens(target, "--target");
   if (tokens < window) return;
-  throw new CompactError(
-    "InvalidUsage",
-    `--target ${target} is not below --window: ${formatCount(tokens)} of ${formatCount(window)} tokens`,
-    { place: "--target", hint: "Lower --target, or raise --window." },
-  );
+  const problem = `--target ${target} is not below --window: ${formatCount(tokens)} of ${formatCount(window)} tokens`;
+  throw misuse(problem, "Lower --target, or raise --window.", "--target");
 }
 
 /** The settings for a transcript; throws `InvalidUsage` for contradictory sizes. */
@@ -128,12 +124,17 @@ export function settingsFor(
     tokensBefore += counter.countMessage(message);
     if (index % PROGRESS_STEP === 0) progress?.show("counting tokens", index / messages.length);
   }
-  const { window, windowFrom } = windowOf(model, early, {
-    setBy: flags.window === undefined ? "command" : "--window",
-    session: transcript.window,
-  });
+  const setBy = flags.window === undefined ? "command" : "--window";
+  const { window, windowFrom } =
+    early.window === undefined
+      ? usualWindow(model, config, transcript.window)
+      : ({ window: early.window, windowFrom: setBy } as const);
   const budget = availableOf(window, config.policy);
-  if (budget <= 0) throw noRoom(window, config.policy.hardCapBuffer);
+  if (budget <= 0) {
+    const problem = `a window of ${formatCount(window)} tokens leaves nothing besides the ${formatCount(config.policy.hardCapBuffer)} reserved for the answer`;
+    const hint = "Raise --window, or lower policy.hard_cap_buffer (COMPACT_HARD_CAP_BUFFER).";
+    throw misuse(problem, hint, "--window");
+  }
   const target = targetOf(flags.target, { config, budget, tokensBefore, unseenTokens, window });
   const targetIsDefault = flags.target === undefined && config.policy.targetContextTokens === undefined;
   return {
@@ -155,26 +156,15 @@ export function settingsFor(
   };
 }
 
-function noRoom(window: number, buffer: number): CompactError {
-  return new CompactError(
-    "InvalidUsage",
-    `a window of ${formatCount(window)} tokens leaves nothing besides the ${formatCount(buffer)} reserved for the answer`,
-    {
-      place: "--window",
-      hint: "Raise --window, or lower policy.hard_cap_buffer (COMPACT_HARD_CAP_BUFFER).",
-    },
-  );
-}
-
 /** The last usage in the file, if any. */
 function newestUsage(
   { usage, segments }: Transcript,
   counter: TokenCounter,
   fixed: number,
 ): ReportedUsage | undefined {
-  const record = usage.findLast(({ promptTokens }) => (promptTokens ?? 0) > 0);
+  const record = usage.at(-1);
   const segment = segments[record?.segment ?? -1];
-  if (record?.promptTokens === undefined || segment === undefined) return undefined;
+  if (record === undefined || segment === undefined) return undefined;
   const { messages, carried } = segment;
   // Messages kept by a compaction still carry the usage of the list before it.
   if (carried === 0 && messages.some(({ meta }) => meta?.summaryVersion !== undefined)) return undefined;
@@ -184,12 +174,11 @@ function newestUsage(
   return { record, reported: record.promptTokens, counted, isEarlier };
 }
 
-function windowOf(
+function usualWindow(
   model: string | undefined,
-  { window, config }: EarlySettings,
-  { setBy, session }: { readonly setBy: "--window" | "command"; readonly session: number | undefined },
+  config: CompactConfig,
+  session: number | undefined,
 ): Pick<Settings, "window" | "windowFrom"> {
-  if (window !== undefined) return { window, windowFrom: setBy };
   if (config.maxContextTokens !== undefined) {
     return { window: config.maxContextTokens, windowFrom: "configuration" };
   }
@@ -232,26 +221,12 @@ function targetOf(
   const isShare = flag.trim().endsWith("%");
   const target = parseTokensOrShare(flag, "--target", left) + (isShare ? unseenTokens : 0);
   if (target <= budget || isShare) return Math.min(target, budget);
-  throw new CompactError(
-    "InvalidUsage",
-    `--target ${flag} is over the budget of ${formatCount(budget)} tokens (the window less the buffer)`,
-    { place: "--target", hint: "Lower the target, or raise --window." },
-  );
+  const problem = `--target ${flag} is over the budget of ${formatCount(budget)} tokens (the window less the buffer)`;
+  throw misuse(problem, "Lower the target, or raise --window.", "--target");
 }
 
 /** The messages' part of the target, with a minimum: a compaction cannot make up for large unseen tokens. */
 export function messagesTarget({ target, unseenTokens, tokensBefore }: Settings): number {
   const least = Math.floor((tokensBefore - unseenTokens) * MIN_SHARE);
   return Math.max(1, target - unseenTokens, Math.min(target, least));
-}
-
-/** The settings without unseen tokens, for a replay of the messages in the file. */
-export function countedAlone(settings: Settings): Settings {
-  const { unseenTokens, fixedTokens, tokensBefore } = settings;
-  return {
-    ...settings,
-    unseenTokens: 0,
-    fixedTokens: fixedTokens - unseenTokens,
-    tokensBefore: tokensBefore - unseenTokens,
-  };
 }

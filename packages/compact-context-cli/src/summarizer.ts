@@ -1,8 +1,9 @@
 import type { CompactConfig, Summarizer, TextModel } from "compact-context";
 import { textModelFromUrl } from "compact-context/adapters/http";
-import { CompactError, closest } from "compact-context/internal/errors";
+import { CompactError } from "compact-context/internal/errors";
 import { createRedactor, redact } from "compact-context/redaction";
 import { createModelSummarizer } from "compact-context/summarizers";
+import { didYouMean, misuse } from "./flags.ts";
 import type { CliPorts } from "./ports.ts";
 import { interfaceUrl, PROVIDERS } from "./providers.ts";
 
@@ -12,6 +13,8 @@ import { interfaceUrl, PROVIDERS } from "./providers.ts";
 const INTERFACES = { openai: "chat", anthropic: "anthropic" } as const;
 
 const CHOICES = "builtin, openai:MODEL, anthropic:MODEL, or a server's URL[#MODEL]";
+
+const FLAG = "--summarizer";
 
 interface SummarizerOptions {
   readonly config: CompactConfig;
@@ -42,28 +45,25 @@ export function summarizerNamed(named: string, { config, env, deadlineMs }: Summ
 function modelNamed(named: string, env: CliPorts["env"]): TextModel {
   if (/^https?:/i.test(named)) {
     const [url = "", ...rest] = named.split("#");
-    return modelAt("--summarizer", { url, model: rest.join("#") || undefined });
+    return modelAt(FLAG, { url, model: rest.join("#") || undefined });
   }
   const [name = "", ...rest] = named.split(":");
   const model = rest.join(":");
   if (rest.length === 0 || !isInterface(name)) {
-    const near = closest(name, ["builtin", ...Object.keys(INTERFACES)]);
-    const guess = near === undefined ? "" : `Did you mean ${near}? `;
+    const guess = didYouMean(name, ["builtin", ...Object.keys(INTERFACES)]);
     const hint = `${guess}Use ${CHOICES}; --summarizer builtin needs no model.`;
-    throw usage(`--summarizer ${redact(named)}: unknown summarizer`, hint);
+    throw misuse(`--summarizer ${redact(named)}: unknown summarizer`, hint, FLAG);
   }
   if (model.trim() === "")
-    throw usage(`--summarizer ${name}: needs a model`, `Write --summarizer ${name}:MODEL.`);
+    throw misuse(`--summarizer ${name}: needs a model`, `Write --summarizer ${name}:MODEL.`, FLAG);
   const { keyVariable, urlVariable } = PROVIDERS[name];
   const key = env[keyVariable]?.trim() ?? "";
   if (key === "") {
-    throw usage(
-      `--summarizer ${named} needs a key, and ${keyVariable} is not set`,
-      `Set ${keyVariable} in the environment, or use --summarizer builtin, which does not need one.`,
-    );
+    const hint = `Set ${keyVariable} in the environment, or use --summarizer builtin, which does not need one.`;
+    throw misuse(`--summarizer ${named} needs a key, and ${keyVariable} is not set`, hint, FLAG);
   }
   const url = interfaceUrl(PROVIDERS[name], env);
-  const place = (env[urlVariable] ?? "").trim() === "" ? "--summarizer" : urlVariable;
+  const place = (env[urlVariable] ?? "").trim() === "" ? FLAG : urlVariable;
   return modelAt(place, { url, api: INTERFACES[name], model, key, name: named });
 }
 
@@ -77,10 +77,6 @@ function modelAt(place: string, options: Parameters<typeof textModelFromUrl>[0])
     return textModelFromUrl(options);
   } catch (error) {
     if (!CompactError.isInstance(error)) throw error;
-    throw usage(`${place}: ${error.message}`, error.hint, place);
+    throw misuse(`${place}: ${error.message}`, error.hint, place);
   }
-}
-
-function usage(message: string, hint: string, place = "--summarizer"): CompactError {
-  return new CompactError("InvalidUsage", message, { place, hint });
 }

@@ -1,6 +1,6 @@
 import { CompactManager, type Message, ownedSession } from "compact-context";
 import { argumentsText, callNames, resultText } from "compact-context/internal/core/message";
-import { CompactError, closest } from "compact-context/internal/errors";
+import { CompactError } from "compact-context/internal/errors";
 import { restoreStep } from "compact-context/internal/recall/recall";
 import type { SearchHit } from "compact-context/internal/search/archive";
 import type { Archive, Restored, Retention, SessionOwner } from "compact-context/recall";
@@ -8,7 +8,7 @@ import { archiveOf, driverOf, type ListedSession, listedSessions, sessionOf } fr
 import { readConfig } from "../files/config.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
-import { commandLine, type Flags, type Invocation, printResult } from "../flags.ts";
+import { commandLine, didYouMean, type Flags, type Invocation, misuse, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { messageGist } from "../render/headline.ts";
 import { type Row, table } from "../render/table.ts";
@@ -62,21 +62,15 @@ function sessionLines(sessions: readonly ListedSession[], terminal: Terminal, no
   const { width, paint } = terminal;
   const lines = table(rows, ["left", "flexible"], terminal);
   return sessions.flatMap(({ steps, at, messages, ...tokens }, index) => {
-    const facts = [stepsText(steps), ageText(at, now), plural(messages, "message"), tokensText(tokens)];
+    const time = Date.parse(at ?? "");
+    const age = Number.isNaN(time) ? "" : formatAge(now - time);
+    const facts = [stepsText(steps), age, plural(messages, "message"), tokensText(tokens)];
     const text = facts.filter((fact) => fact !== "").join(" · ");
     return [lines[index] ?? "", paint("faint", `    ${truncate(text, width - 4)}`)];
   });
 }
 
-function ageText(at: string | undefined, now: number): string {
-  const time = Date.parse(at ?? "");
-  return Number.isNaN(time) ? "" : formatAge(now - time);
-}
-
-function tokensText({
-  tokensBefore,
-  tokensAfter,
-}: Pick<ListedSession, "tokensBefore" | "tokensAfter">): string {
+function tokensText({ tokensBefore, tokensAfter }: Partial<ListedSession>): string {
   if (tokensAfter === undefined) return "";
   const before = tokensBefore === undefined ? "" : `${formatShort(tokensBefore)} `;
   return `${before}→ ${formatShort(tokensAfter)} tokens`;
@@ -102,13 +96,9 @@ export async function showArchived(invocation: Invocation): Promise<number> {
   if (step !== undefined) return showStep(archive, { session, step }, invocation);
   const found = await archive.findMessage(session, which);
   if (found === undefined) {
-    throw new CompactError(
-      "NotFound",
-      `${oneLine(which)} is neither a step nor a message of ${oneLine(session)}`,
-      {
-        hint: `Steps are ${steps.join(", ")}; compact archive show ${oneLine(session)} lists the ids.`,
-      },
-    );
+    const hint = `Steps are ${steps.join(", ")}; compact archive show ${oneLine(session)} lists the ids.`;
+    const problem = `${oneLine(which)} is neither a step nor a message of ${oneLine(session)}`;
+    throw new CompactError("NotFound", problem, { hint });
   }
   printResult(invocation, found, () => wholeMessage(found, invocation.terminal));
   return 0;
@@ -171,8 +161,7 @@ export async function searchArchive(invocation: Invocation): Promise<number> {
   const archive = await archiveOf(invocation);
   const [text = "", given] = invocation.words;
   const sessionId = given === undefined ? undefined : (await sessionOf(archive, given, "search")).session;
-  const options = { limit: MAX_HITS, sessionId };
-  const { hits, problems } = await archive.search(text, options);
+  const { hits, problems } = await archive.search(text, { limit: MAX_HITS, sessionId });
   if (flags.json === true) {
     terminal.printJson({ hits, problems });
     return 0;
@@ -182,7 +171,11 @@ export async function searchArchive(invocation: Invocation): Promise<number> {
     ...(hits.length === 0
       ? [...paragraph(`Nothing in the archive ${archive.location} holds ${text}.`, terminal.width), ""]
       : []),
-    ...hits.flatMap((hit) => hitLines(hit, terminal)),
+    ...hits.flatMap((hit) => [
+      `  ${terminal.paint("strong", oneLine(hit.role))}  ${terminal.paint("faint", `${oneLine(hit.sessionId)}  step ${hit.step}  ${oneLine(hit.archiveId)}`)}`,
+      `    ${truncate(firstWords(hit.snippet), terminal.width - 4)}`,
+      "",
+    ]),
     ...readNext(hits, flags).flatMap((line) => [terminal.paint("faint", `  ${line}`), ""]),
   ]);
   for (const { sessionId: id, step, line, problem } of problems) {
@@ -199,15 +192,6 @@ function readNext(hits: readonly SearchHit[], flags: Flags): string[] {
   return [
     ...(hits.length === MAX_HITS ? [`Only the best ${MAX_HITS} are shown; add words or a session.`] : []),
     `In full: ${commandLine(words, flags, ["config", "archive"])}`,
-  ];
-}
-
-function hitLines(hit: SearchHit, terminal: Terminal): string[] {
-  const where = `${oneLine(hit.sessionId)}  step ${hit.step}  ${oneLine(hit.archiveId)}`;
-  return [
-    `  ${terminal.paint("strong", oneLine(hit.role))}  ${terminal.paint("faint", where)}`,
-    `    ${truncate(firstWords(hit.snippet), terminal.width - 4)}`,
-    "",
   ];
 }
 
@@ -234,10 +218,8 @@ export async function restoreArchived(invocation: Invocation): Promise<number> {
   }
   const { flags, terminal } = invocation;
   if (flags.output === undefined && flags.json !== true) {
-    throw new CompactError("InvalidUsage", "compact archive restore needs an output file", {
-      place: "-o",
-      hint: `Write compact archive restore ${oneLine(session)} ${step} -o FILE.`,
-    });
+    const hint = `Write compact archive restore ${oneLine(session)} ${step} -o FILE.`;
+    throw misuse("compact archive restore needs an output file", hint, "-o");
   }
   const source: Source = { name: session, bytes: 0, async *chunks() {} };
   const destination = await checkDestination(invocation, source);
@@ -284,9 +266,8 @@ export async function deleteArchived(invocation: Invocation): Promise<number> {
   const [given] = words;
   const owner = ownerOf(flags);
   if (given === undefined && owner === undefined) {
-    throw new CompactError("InvalidUsage", "compact archive delete needs a session, a tenant or a user", {
-      hint: "Such as: compact archive delete --user NAME --yes.",
-    });
+    const hint = "Such as: compact archive delete --user NAME --yes.";
+    throw misuse("compact archive delete needs a session, a tenant or a user", hint);
   }
   const archive = await archiveOf(invocation);
   const named = [
@@ -298,9 +279,7 @@ export async function deleteArchived(invocation: Invocation): Promise<number> {
   if (flags.yes !== true) {
     await checkListed(archive, what, { owner, named });
     const problem = `${named} in ${oneLine(archive.location)} would be permanently deleted`;
-    throw new CompactError("InvalidUsage", problem, {
-      hint: "Confirm with --yes; for 30 days nothing is archived here under the same id.",
-    });
+    throw misuse(problem, "Confirm with --yes; for 30 days nothing is archived here under the same id.");
   }
   const deleted = await archive.delete(what);
   const line =
@@ -321,9 +300,9 @@ async function checkListed(
   const isListed = typeof what === "string" ? listed.includes(what) : listed.length > 0;
   // Sessions of an owner are listed only with that owner, so ids that include one are not checked.
   if (isListed || (owner === undefined && typeof what === "string" && what.startsWith("~"))) return;
-  const near = typeof what === "string" ? closest(what, listed) : undefined;
+  const guess = typeof what === "string" ? didYouMean(what, listed) : "";
   throw new CompactError("NotFound", `there is nothing of ${named} in ${oneLine(archive.location)}`, {
-    hint: `${near === undefined ? "" : `Did you mean ${oneLine(near)}? `}compact archive list shows the sessions.`,
+    hint: `${guess}compact archive list shows the sessions.`,
   });
 }
 
@@ -332,9 +311,8 @@ export async function sweepArchive(invocation: Invocation): Promise<number> {
   const { flags } = invocation;
   const retention = retentionOf(invocation);
   if ((retention.days ?? retention.maxBytes) === undefined) {
-    throw new CompactError("InvalidUsage", "nothing expires without a maximum age or size", {
-      hint: "Add --days N or --max-bytes N, or set retention.days in the configuration.",
-    });
+    const hint = "Add --days N or --max-bytes N, or set retention.days in the configuration.";
+    throw misuse("nothing expires without a maximum age or size", hint);
   }
   const archive = await archiveOf(invocation);
   const dryRun = flags["dry-run"] === true;
@@ -368,7 +346,6 @@ function parseWhole(flag: "days" | "max-bytes", text: string): number {
   const [, digits = "", unit = ""] = (isSize ? /^(\d{1,12})([kmgt]?)$/i : /^(\d{1,6})$/).exec(text) ?? [];
   const number = Number(digits) * (UNITS[unit.toLowerCase()] ?? 1);
   if (number > 0) return number;
-  throw new CompactError("InvalidUsage", `--${flag} must be a whole number from 1, not ${oneLine(text)}`, {
-    hint: isSize ? "Such as --max-bytes 500M or 10G." : "Such as --days 90.",
-  });
+  const hint = isSize ? "Such as --max-bytes 500M or 10G." : "Such as --days 90.";
+  throw misuse(`--${flag} must be a whole number from 1, not ${oneLine(text)}`, hint);
 }

@@ -7,8 +7,7 @@ import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { openArchive } from "../archive.ts";
 import { checkDestination, writeTranscript } from "../files/output.ts";
 import { openFile, type Source } from "../files/source.ts";
-import type { Invocation } from "../flags.ts";
-import { commandLine, RESULT_FLAGS, shellWord } from "../flags.ts";
+import { commandLine, type Invocation, misuse, RESULT_FLAGS, shellWord } from "../flags.ts";
 import { createProgress, type Progress } from "../ports.ts";
 import { PACKAGE } from "../program.ts";
 import { compactionJson, compactionView, untouchedView } from "../render/compaction.ts";
@@ -16,14 +15,7 @@ import { headline, problemLines } from "../render/headline.ts";
 import { labelled, table } from "../render/table.ts";
 import { formatCount, formatPercent, oneLine, paragraph, plural, safeLines } from "../render/text.ts";
 import { isKeptByTool, openTranscript } from "../sessions/discovery.ts";
-import {
-  compactedSession,
-  type Job,
-  type Outcome,
-  runJob,
-  traceCompaction,
-  withoutTracing,
-} from "../sessions/job.ts";
+import { type Job, type Outcome, runJob, traceCompaction, withoutTracing } from "../sessions/job.ts";
 import { type OpenedSession, readSource } from "../sessions/opened.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts";
@@ -33,19 +25,15 @@ import { chooseSession } from "./sessions.ts";
 export async function compactSession(invocation: Invocation): Promise<number> {
   const [word] = invocation.words;
   if (word !== undefined) return compactSource(invocation, await openTranscript(word, invocation.ports));
-  refuseWithoutTranscript(invocation);
+  // Flags that need a transcript rule out asking for one.
+  const { flags } = invocation;
+  const given = (["json", "output", "target", "format"] as const).find((name) => flags[name] !== undefined);
+  if (given !== undefined) {
+    const hint = `Name one: compact FILE --${given} …; \`compact\` alone lists the newest sessions.`;
+    throw misuse(`--${given} needs a transcript`, hint, `--${given}`);
+  }
   const source = await chooseSession(invocation);
   return source === undefined ? 0 : compactSource(invocation, source);
-}
-
-/** Flags that need a transcript rule out asking for one. */
-function refuseWithoutTranscript({ flags }: Invocation): void {
-  const given = (["json", "output", "target", "format"] as const).find((name) => flags[name] !== undefined);
-  if (given === undefined) return;
-  throw new CompactError("InvalidUsage", `--${given} needs a transcript`, {
-    place: `--${given}`,
-    hint: `Name one: compact FILE --${given} …; \`compact\` alone lists the newest sessions.`,
-  });
 }
 
 async function compactSource(invocation: Invocation, source: Source): Promise<number> {
@@ -74,10 +62,9 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
   for (const failure of outcome.result.report.failures) warn(failureNote(failure));
   if (destination !== undefined) {
     const { tokensBefore } = settings;
-    const { tokensAfter } = outcome.result.report;
-    const closed = messages === transcript.messages ? undefined : { messages, tokensBefore, tokensAfter };
-    const written = compactedSession(outcome, settings) ?? closed;
-    await writeTranscript(destination, written, { transcript, source, ports });
+    const left = outcome.changed ? outcome.result : { messages };
+    const compacted = left.messages === transcript.messages ? undefined : { ...left, tokensBefore };
+    await writeTranscript(destination, compacted, { transcript, source, ports });
     await traceCompaction(job, outcome, warn);
   } else withoutTracing(settings.config, "compact without -o", warn);
   if (flags.json === true) {
@@ -132,10 +119,8 @@ function deadlineOf(flag: string | undefined): number | undefined {
   if (flag === undefined) return undefined;
   const seconds = Number(flag);
   if (Number.isFinite(seconds) && seconds > 0) return seconds * 1000;
-  throw new CompactError("InvalidUsage", `--deadline ${flag} is not a number of seconds`, {
-    place: "--deadline",
-    hint: "Give the time limit of the summary in seconds, such as --deadline 30.",
-  });
+  const hint = "Give the time limit of the summary in seconds, such as --deadline 30.";
+  throw misuse(`--deadline ${flag} is not a number of seconds`, hint, "--deadline");
 }
 
 /** The command of each tool that resumes a session in its own folder. */

@@ -1,6 +1,4 @@
-import { CompactError } from "compact-context/internal/errors";
-import type { Command, Run } from "../flags.ts";
-import { FLAGS, type FlagName, type FlagSpec } from "../flags.ts";
+import { type Command, FLAGS, type FlagName, type FlagSpec, misuse, type Run } from "../flags.ts";
 
 /** The completions after a command: its subcommands with their summaries, and its flags. */
 interface Node {
@@ -18,9 +16,8 @@ export function completionOf(commands: Command): Run {
     const [shell = ""] = words;
     const scriptOf = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
     if (scriptOf === undefined) {
-      throw new CompactError("InvalidUsage", `there is no completion for ${shell}`, {
-        hint: `Use ${Object.keys(SHELLS).join(", ")}: compact completion bash.`,
-      });
+      const hint = `Use ${Object.keys(SHELLS).join(", ")}: compact completion bash.`;
+      throw misuse(`there is no completion for ${shell}`, hint);
     }
     ports.stdout.write(scriptOf(nodesOf(commands, "")));
     return 0;

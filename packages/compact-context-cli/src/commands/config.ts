@@ -5,10 +5,9 @@ import { type ConfigProblem, formatProblem } from "compact-context/internal/conf
 import { findConfig, readConfigFile } from "compact-context/internal/config/load";
 import { configSchema } from "compact-context/internal/config/schema";
 import { describeConfig, environmentLayer } from "compact-context/internal/config/sources";
-import { CompactError } from "compact-context/internal/errors";
 import { postgresDdl } from "compact-context/internal/storage/postgres/client";
 import { type CliConfig, configProblems, readConfig } from "../files/config.ts";
-import { type Invocation, printResult } from "../flags.ts";
+import { type Invocation, misuse, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { type Cell, table } from "../render/table.ts";
 import { oneLine, paragraph, plural } from "../render/text.ts";
@@ -17,25 +16,22 @@ import { oneLine, paragraph, plural } from "../render/text.ts";
 export async function checkConfigFile({ words, flags, ports, terminal }: Invocation): Promise<number> {
   const { cwd, env } = ports;
   const named = words[0] ?? env.COMPACT_CONFIG;
-  const file = named ?? fileHere(cwd);
+  const here = findConfig(cwd);
+  const file = named ?? (here === undefined ? undefined : basename(here));
   const text = file === undefined ? "" : readConfigFile(resolve(cwd, file));
   const problems = await configProblems(text, file ?? "compact.yaml", { env, found: named === undefined });
   const valid = problems.length === 0;
   // The file's warnings need valid settings.
   const { warnings } = valid ? loadConfig({ env, text, path: file }) : environmentLayer(env);
+  const code = valid ? 0 : 1;
   if (flags.json === true) {
     terminal.printJson({ file: file ?? null, valid, problems, warnings });
-    return valid ? 0 : 1;
+    return code;
   }
   if (valid) terminal.print([validLine(file, terminal)]);
-  else for (const line of problemLines(problems, file)) ports.stderr.write(`${line}\n`);
+  else ports.stderr.write(`${problemLines(problems, file).join("\n")}\n`);
   for (const warning of warnings) terminal.warn(warning);
-  return valid ? 0 : 1;
-}
-
-function fileHere(cwd: string): string | undefined {
-  const found = findConfig(cwd);
-  return found === undefined ? undefined : basename(found);
+  return code;
 }
 
 function validLine(file: string | undefined, { paint }: Terminal): string {
@@ -163,10 +159,8 @@ export async function printDdl(invocation: Invocation): Promise<number> {
   const { config } = readConfig(invocation);
   const [role, version = "0"] = invocation.words;
   if (!/^\d+$/.test(version)) {
-    const problem = `the version of the tables must be a whole number, not ${oneLine(version)}`;
-    throw new CompactError("InvalidUsage", problem, {
-      hint: "Write compact storage ddl ROLE 2, or omit it if there are no tables yet.",
-    });
+    const hint = "Write compact storage ddl ROLE 2, or omit it if there are no tables yet.";
+    throw misuse(`the version of the tables must be a whole number, not ${oneLine(version)}`, hint);
   }
   invocation.ports.stdout.write(postgresDdl({ schema: config.storage.schema, from: Number(version), role }));
   return 0;

@@ -1,14 +1,12 @@
 import type { Message } from "compact-context";
 import { callNames, contentHash, toolCalls, toolResults } from "compact-context/internal/core/message";
 import { layersOf } from "compact-context/internal/core/report";
-import { CompactError } from "compact-context/internal/errors";
 import { STDIN } from "../files/source.ts";
-import { type Invocation, printResult } from "../flags.ts";
-import { createProgress, type Terminal } from "../ports.ts";
+import { type Invocation, misuse, printResult } from "../flags.ts";
+import { createProgress } from "../ports.ts";
 import { type LayerState, layerComparison, totalBars } from "../render/compaction.ts";
 import { headline, messageGist, problemLines } from "../render/headline.ts";
-import type { Style } from "../render/table.ts";
-import { foldedRows, type Row, table } from "../render/table.ts";
+import { foldedRows, type Style, table } from "../render/table.ts";
 import { formatCount } from "../render/text.ts";
 import { openTranscript } from "../sessions/discovery.ts";
 import { sizesOf } from "../sessions/inspection.ts";
@@ -17,12 +15,13 @@ import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 
 export async function diffSessions(invocation: Invocation): Promise<number> {
-  const { words, flags, ports, terminal } = invocation;
+  const { words, flags, ports } = invocation;
   const [first = "", second = ""] = words;
   if (first === STDIN && second === STDIN) {
-    throw new CompactError("InvalidUsage", "standard input can be only one of the two", {
-      hint: "Name a file for the other: compact diff FILE -",
-    });
+    throw misuse(
+      "standard input can be only one of the two",
+      "Name a file for the other: compact diff FILE -",
+    );
   }
   const early = earlySettings(invocation);
   const progress = createProgress(ports);
@@ -35,9 +34,7 @@ export async function diffSessions(invocation: Invocation): Promise<number> {
     after: sideOf(after, settings),
     changes: differenceOf(before.messages, after.messages),
   };
-  printResult(invocation, diffJson(comparison), () =>
-    diffView(comparison, { terminal, settings, all: flags.all === true }),
-  );
+  printResult(invocation, diffJson(comparison), () => diffView(comparison, settings, invocation));
   return 0;
 }
 
@@ -54,17 +51,13 @@ function sideOf(transcript: Transcript, { counter, config, unseenTokens }: Setti
 }
 
 function diffJson({ before, after, changes, unseenTokens }: Comparison): Record<string, unknown> {
-  const count = (kind: string): number => changes.filter((change) => change.kind === kind).length;
   return {
     tokens_before: before.tokens,
     tokens_after: after.tokens,
     unseen_tokens: unseenTokens,
     messages_before: before.transcript.messages.length,
     messages_after: after.transcript.messages.length,
-    kept: count("kept"),
-    edited: count("edited"),
-    gone: count("gone"),
-    new: count("new"),
+    ...Object.fromEntries(countsOf(changes)),
     layers_before: before.layers,
     layers_after: after.layers,
     changes,
@@ -88,27 +81,49 @@ const SIGNS: Readonly<Record<ChangeKind, { readonly sign: string; readonly style
   new: { sign: "+", style: "good" },
 };
 
-interface ViewOptions {
-  readonly terminal: Terminal;
-  readonly settings: Settings;
-  readonly all: boolean;
+function countsOf(changes: readonly Change[]): [kind: string, count: number][] {
+  return Object.keys(SIGNS).map((kind) => [kind, changes.filter((change) => change.kind === kind).length]);
 }
 
 /** Both sides by layer, then the changes of the messages; long runs of one kind are folded unless `all`. */
-function diffView(comparison: Comparison, { terminal, settings, all }: ViewOptions): string[] {
-  const { before, after, changes } = comparison;
+function diffView(
+  { before, after, changes }: Comparison,
+  settings: Settings,
+  { terminal, flags }: Invocation,
+): string[] {
   const names = callNames([...before.transcript.messages, ...after.transcript.messages]);
+  const oldOf = (change: Change): Message | undefined => before.transcript.messages[change.before ?? -1];
+  const newestOf = (change: Change): Message | undefined =>
+    after.transcript.messages[change.after ?? -1] ?? oldOf(change);
+  const tokensOf = (message: Message | undefined): number =>
+    message === undefined ? 0 : settings.counter.countMessage(message);
   const rows = foldedRows(changes, {
     alike: (one, other) => one.kind === other.kind,
     from: 6,
     kept: 1,
-    all,
-    row: (change) => rowOf(change, comparison, { names, settings }),
-    fold: (run) => foldedRow(run, comparison, settings),
+    all: flags.all === true,
+    row(change) {
+      const { sign, style } = SIGNS[change.kind];
+      const message = newestOf(change);
+      const size = formatCount(tokensOf(message));
+      return [
+        { text: sign, style },
+        { text: String((change.before ?? change.after ?? 0) + 1), style: "faint" },
+        message?.role ?? "",
+        change.kind === "edited" ? `${formatCount(tokensOf(oldOf(change)))} → ${size}` : size,
+        {
+          text: message === undefined ? "" : messageGist(message, names),
+          style: change.kind === "kept" ? "faint" : style,
+        },
+      ];
+    },
+    fold(run) {
+      const { sign, style } = SIGNS[run[0]?.kind ?? "kept"];
+      const tokens = run.reduce((total, change) => total + tokensOf(newestOf(change)), 0);
+      return [{ text: sign, style }, "⋮", `${run.length} more`, formatCount(tokens)];
+    },
   });
-  const counts = (Object.keys(SIGNS) as ChangeKind[]).map(
-    (kind) => `${formatCount(changes.filter((change) => change.kind === kind).length)} ${kind}`,
-  );
+  const counts = countsOf(changes).map(([kind, count]) => `${formatCount(count)} ${kind}`);
   return [
     ...headline(before.transcript, settings, terminal),
     ...problemLines(before.transcript, terminal),
@@ -122,49 +137,6 @@ function diffView(comparison: Comparison, { terminal, settings, all }: ViewOptio
     "",
     ...(rows.length < changes.length ? ["  ⋮ marks messages that --all shows.", ""] : []),
   ];
-}
-
-function messagesOf(
-  change: Change,
-  { before, after }: Comparison,
-): { readonly old: Message | undefined; readonly now: Message | undefined } {
-  return {
-    old: change.before === undefined ? undefined : before.transcript.messages[change.before],
-    now: change.after === undefined ? undefined : after.transcript.messages[change.after],
-  };
-}
-
-function rowOf(
-  change: Change,
-  comparison: Comparison,
-  { names, settings }: { readonly names: ReadonlyMap<string, string>; readonly settings: Settings },
-): Row {
-  const { sign, style } = SIGNS[change.kind];
-  const { old, now } = messagesOf(change, comparison);
-  const sizes = [old, now].flatMap((message) =>
-    message === undefined ? [] : [formatCount(settings.counter.countMessage(message))],
-  );
-  const shown = now ?? old;
-  return [
-    { text: sign, style },
-    { text: String((change.before ?? change.after ?? 0) + 1), style: "faint" },
-    shown?.role ?? "",
-    change.kind === "edited" ? sizes.join(" → ") : (sizes.at(-1) ?? ""),
-    {
-      text: shown === undefined ? "" : messageGist(shown, names),
-      style: change.kind === "kept" ? "faint" : style,
-    },
-  ];
-}
-
-function foldedRow(run: readonly Change[], comparison: Comparison, { counter }: Settings): Row {
-  const { sign, style } = SIGNS[run[0]?.kind ?? "kept"];
-  const tokens = run.reduce((total, change) => {
-    const { old, now } = messagesOf(change, comparison);
-    const message = now ?? old;
-    return total + (message === undefined ? 0 : counter.countMessage(message));
-  }, 0);
-  return [{ text: sign, style }, "⋮", `${run.length} more`, formatCount(tokens)];
 }
 
 type ChangeKind = "kept" | "edited" | "gone" | "new";

@@ -1,6 +1,5 @@
 import { existsSync, statfsSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, resolve } from "node:path";
-import type { StorageDriver } from "compact-context";
 import { formatProblem } from "compact-context/internal/config/layer";
 import { findConfig, readConfigFile } from "compact-context/internal/config/load";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
@@ -9,7 +8,7 @@ import { type CliConfig, configProblems, readConfig } from "../files/config.ts";
 import { type Invocation, printResult } from "../flags.ts";
 import { hintOf } from "../hints.ts";
 import type { CliPorts } from "../ports.ts";
-import { PROVIDER_NAMES, PROVIDERS, type Provider } from "../providers.ts";
+import { PROVIDER_NAMES, PROVIDERS } from "../providers.ts";
 import { upstreamsOf } from "../proxy/sessions.ts";
 import { type Row, table } from "../render/table.ts";
 import { formatBytes, oneLine, plural } from "../render/text.ts";
@@ -33,17 +32,25 @@ export async function checkEverything(invocation: Invocation): Promise<number> {
       ? [found("store", "skipped", "the configuration is not valid")]
       : await checkStore(invocation, config)),
   ];
-  // The providers whose keys are in the environment, at the addresses that `compact proxy` uses.
+  // The providers whose keys are in the environment, at the addresses that `compact proxy` uses. Their lists of models are
+  // free; without any key it is only checked that the server of `--upstream` answers.
   const upstreams = upstreamsOf(flags.upstream, ports.env);
   const answers = await Promise.all(
     PROVIDER_NAMES.flatMap((name) => {
-      const key = ports.env[PROVIDERS[name].keyVariable]?.trim() ?? "";
-      return key === "" ? [] : [checkProvider(PROVIDERS[name], upstreams[name], key)];
+      const { title, version, keyVariable, headers } = PROVIDERS[name];
+      const key = ports.env[keyVariable]?.trim() ?? "";
+      if (key === "") return [];
+      const { href, origin } = upstreams[name];
+      const url = `${href.replace(/\/$/, "")}${version}/models`;
+      return [request(`${title} at ${origin}`, url, headers(key), keyVariable)];
     }),
   );
-  if (answers.length === 0 && flags.upstream !== undefined)
-    answers.push(await checkUpstream(upstreams.openai));
-  findings.push(...(answers.length === 0 ? [NO_KEY] : answers.map(({ finding }) => finding)));
+  if (answers.length === 0 && flags.upstream !== undefined) {
+    const { href, origin } = upstreams.openai;
+    answers.push(await request(origin, href, {}));
+  }
+  findings.push(...answers.map(({ finding }) => finding));
+  if (answers.length === 0) findings.push(found("model", "skipped", NO_KEY));
   findings.push(checkClock(ports, answers[0]?.date));
   const failed = findings.filter(({ status }) => status === "failed").length;
   const verdict = failed === 0 ? "Everything works." : `${plural(failed, "check")} failed.`;
@@ -109,12 +116,8 @@ const STORE_MS = 20_000;
 
 async function checkStore(invocation: Invocation, config: CliConfig): Promise<Finding[]> {
   const { ports } = invocation;
-  let driver: StorageDriver;
-  try {
-    driver = await driverOf(invocation, config);
-  } catch (error) {
-    return [failed("store", error)];
-  }
+  const driver = await driverOf(invocation, config).catch((error: unknown) => failed("store", error));
+  if ("check" in driver) return [driver];
   const { location } = driver;
   const started = ports.clock();
   try {
@@ -182,43 +185,16 @@ function checkClock({ now }: CliPorts, date: number | undefined): Finding {
 
 // ---- model endpoint
 
-const NO_KEY = found(
-  "model",
-  "skipped",
-  "no provider's key is in the environment; the built-in summarizer does not need one",
-);
+const NO_KEY = "no provider's key is in the environment; the built-in summarizer does not need one";
 const TIMEOUT_MS = 10_000;
 
-interface Answer {
-  readonly finding: Finding;
-  /** The server's clock. */
-  readonly date?: number;
-}
-
-/** Requests the list of models, which is free. */
-function checkProvider(
-  { title, version, keyVariable, headers }: Provider,
-  { href, origin }: URL,
-  key: string,
-): Promise<Answer> {
-  const url = `${href.replace(/\/$/, "")}${version}/models`;
-  return request({ place: `${title} at ${origin}`, url, headers: headers(key), keyVariable });
-}
-
-/** Without a key only checks that the server answers. */
-function checkUpstream({ href, origin }: URL): Promise<Answer> {
-  return request({ place: origin, url: href, headers: {} });
-}
-
-interface ModelRequest {
-  readonly place: string;
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  /** The variable of the key that is sent, if any. */
-  readonly keyVariable?: string;
-}
-
-async function request({ place, url, headers, keyVariable }: ModelRequest): Promise<Answer> {
+/** What the server answers, and its clock; `keyVariable` is the variable of the key that is sent, if any. */
+async function request(
+  place: string,
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  keyVariable?: string,
+): Promise<{ readonly finding: Finding; readonly date?: number }> {
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const response = await fetch(url, { headers, signal, redirect: "manual" });
@@ -241,13 +217,10 @@ function judge(status: number, place: string, keyVariable: string | undefined): 
   }
   if (keyVariable === undefined)
     return found(check, "ok", `${place} answers (${status}); without a key nothing more is checked`);
-  if (status === 401 || status === 403)
-    return found(
-      check,
-      "failed",
-      `${place} refused the key (${status})`,
-      `Set ${keyVariable} to a valid key.`,
-    );
+  if (status === 401 || status === 403) {
+    const hint = `Set ${keyVariable} to a valid key.`;
+    return found(check, "failed", `${place} refused the key (${status})`, hint);
+  }
   if (status === 429)
     return found(check, "warning", `${place} is rate limiting (429)`, "Wait, or raise the limit.");
   // A server without a list of models answers 404 and can still work.

@@ -3,8 +3,7 @@ import { type Invocation, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { barTable, layerTable } from "../render/compaction.ts";
 import { headline, messageGist, reportLines } from "../render/headline.ts";
-import type { Style } from "../render/table.ts";
-import { bar, labelled, type Row, table } from "../render/table.ts";
+import { bar, labelled, type Row, type Style, table } from "../render/table.ts";
 import {
   formatCount,
   formatPercent,
@@ -89,7 +88,7 @@ function heading(text: string, terminal: Terminal): string[] {
 function fullness({ settings, decision, transcript, layers }: Inspection, terminal: Terminal): string[] {
   const { tokensBefore, window, budget, config, fixedTokens, reported } = settings;
   const cells = Math.min(60, terminal.width - 20);
-  const style = fullnessStyle(tokensBefore, budget, decision.triggered);
+  const [style, verdict] = verdictOn(tokensBefore > budget, decision.triggered);
   const drawn = bar(Math.min(tokensBefore, window), window, cells);
   const rest = terminal.paint("faint", "░".repeat(Math.max(0, cells - drawn.length)));
   const range = settings.counter.range(tokensBefore);
@@ -99,21 +98,18 @@ function fullness({ settings, decision, transcript, layers }: Inspection, termin
   const hasFixed = reported !== undefined || fixedTokens + layers.pinned.messages > 0;
   const note = hasFixed ? "" : ", without system prompt and tools, which the file does not hold";
   const size = `${formatCount(tokensBefore)} of ${formatCount(window)} tokens (${spread}) in ${plural(transcript.messages.length, "message")}${note}`;
-  const outlook = `${verdict(tokensBefore, budget, decision.triggered)} (compacts at ${formatCount(Math.min(budget, window * config.policy.triggerPct))}, hard limit ${formatCount(budget)})`;
+  const outlook = `${verdict} (compacts at ${formatCount(Math.min(budget, window * config.policy.triggerPct))}, hard limit ${formatCount(budget)})`;
   return [
     `  ${terminal.paint(style, drawn)}${rest}  ${formatPercent(tokensBefore, window)} full`,
     ...[size, outlook].flatMap((text) => paragraph(text, terminal.width)),
   ];
 }
 
-function fullnessStyle(tokens: number, budget: number, triggered: boolean): Style {
-  if (tokens > budget) return "bad";
-  return triggered ? "warn" : "good";
-}
-
-function verdict(tokens: number, budget: number, triggered: boolean): string {
-  if (tokens > budget) return "It does not fit: the next call would be refused.";
-  return triggered ? "The next call would start a compaction." : "No compaction would start.";
+function verdictOn(isOver: boolean, isTriggered: boolean): readonly [Style, string] {
+  if (isOver) return ["bad", "It does not fit: the next call would be refused."];
+  return isTriggered
+    ? ["warn", "The next call would start a compaction."]
+    : ["good", "No compaction would start."];
 }
 
 function folded(all: readonly Share[]): readonly Share[] {
@@ -131,11 +127,11 @@ function folded(all: readonly Share[]): readonly Share[] {
 
 function shares(all: readonly Share[], whole: number, terminal: Terminal): string[] {
   if (all.length === 0) return [];
-  const entries = all.map((share) => ({
-    label: truncate(oneLine(share.name), 24),
-    style: "remainder" as Style,
-    tokens: share.tokens,
-    messages: formatCount(share.messages),
+  const entries = all.map(({ name, tokens, messages }) => ({
+    label: truncate(oneLine(name), 24),
+    style: "remainder" as const,
+    tokens,
+    messages: formatCount(messages),
   }));
   return barTable(entries, whole, terminal);
 }
@@ -161,21 +157,13 @@ function facts(inspection: Inspection, terminal: Terminal): string[] {
   const { transcript, settings, callsWithoutResult, parallelBatches } = inspection;
   const calls = `${plural(callsWithoutResult, "call")} without a result, ${plural(parallelBatches, "answer")} with several calls`;
   const leftOut = Object.entries(transcript.leftOut).map(([kind, count]) => `${count} × ${kind}`);
-  const rows: string[][] = [
-    ["tool calls", calls],
-    ...reportLines(settings).map((text) => ["counted", text]),
-    ...(transcript.compactions.length === 0
-      ? []
-      : [
-          [
-            "compactions",
-            `${plural(transcript.compactions.length, "time")} in the file itself; shown is the part after the last`,
-          ],
-        ]),
-    ...(leftOut.length === 0 ? [] : [["ignored", oneLine(leftOut.join(", "))]]),
-  ];
+  const compactions = `${plural(transcript.compactions.length, "time")} in the file itself; shown is the part after the last`;
+  const line = (label: string, text: string): string[] => labelled(label, text, 13, terminal);
   return [
-    ...rows.flatMap(([label = "", text = ""]) => labelled(label, text, 13, terminal)),
+    ...line("tool calls", calls),
+    ...reportLines(settings).flatMap((text) => line("counted", text)),
+    ...(transcript.compactions.length === 0 ? [] : line("compactions", compactions)),
+    ...(leftOut.length === 0 ? [] : line("ignored", oneLine(leftOut.join(", ")))),
     ...problems(inspection, terminal),
   ];
 }

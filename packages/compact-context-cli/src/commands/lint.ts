@@ -1,7 +1,6 @@
 import { type Format, lint, type Message, repair, type Violation } from "compact-context";
 import { decode, encode, FORMATS } from "compact-context/internal/codecs/formats";
 import { writeTranscript } from "../files/output.ts";
-import type { Source } from "../files/source.ts";
 import { commandLine, type Flags, type Invocation, oneOf, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { headline, problemLines } from "../render/headline.ts";
@@ -18,12 +17,16 @@ export async function lintSession(invocation: Invocation): Promise<number> {
   const violations = lint(held.list, held.provider, lintOptions(settings, flags));
   const errors = violations.filter((violation) => violation.severity === "error").length;
   const { format, problems } = transcript;
+  const repairing = ["compact", "repair", source.word ?? source.name];
+  const again = commandLine(repairing, flags, ["provider", "model", "format", "config", "pending", "strict"]);
   const json = { format, provider: held.provider, messages: held.list.length, errors, violations, problems };
   printResult(invocation, json, () => [
     ...headline(transcript, settings, terminal),
     ...problemLines(transcript, terminal),
     ...violationLines(violations, held, terminal),
-    ...(errors > 0 ? repairHint(source, flags, terminal) : []),
+    ...(errors > 0
+      ? ["  To repair what can be repaired:", `    ${terminal.paint("faint", `${again} -o FILE`)}`, ""]
+      : []),
   ]);
   return errors > 0 ? 1 : 0;
 }
@@ -37,16 +40,8 @@ export async function repairSession(invocation: Invocation): Promise<number> {
   const left = lint(natives, held.provider, options).filter(({ severity }) => severity === "error");
   if (destination !== undefined) {
     const messages = backToSession(natives, held.provider, transcript);
-    const tokens = messages.reduce(
-      (total, message) => total + settings.counter.countMessage(message),
-      settings.fixedTokens + settings.counter.perRequest,
-    );
-    const repaired = { messages, tokensBefore: settings.tokensBefore, tokensAfter: tokens };
-    await writeTranscript(destination, mends.length === 0 ? undefined : repaired, {
-      transcript,
-      source,
-      ports,
-    });
+    const repaired = mends.length === 0 ? undefined : { messages, tokensBefore: settings.tokensBefore };
+    await writeTranscript(destination, repaired, { transcript, source, ports });
   }
   const { format, problems } = transcript;
   const output = destination?.path ?? null;
@@ -91,12 +86,6 @@ function violationLines(violations: readonly Violation[], held: ProviderList, te
     "",
     ...byRule(violations).flatMap((group) => ruleLines(group, terminal)),
   ];
-}
-
-function repairHint(source: Source, flags: Flags, terminal: Terminal): string[] {
-  const words = ["compact", "repair", source.word ?? source.name];
-  const command = commandLine(words, flags, ["provider", "model", "format", "config", "pending", "strict"]);
-  return ["  To repair what can be repaired:", `    ${terminal.paint("faint", `${command} -o FILE`)}`, ""];
 }
 
 function byRule(violations: readonly Violation[]): Violation[][] {

@@ -8,16 +8,11 @@ import {
 } from "compact-context/internal/memory/changes/check";
 import type { LoggedOperation, MemoryChange } from "compact-context/internal/memory/changes/store";
 import { createMemoryWriter, type UndoResult } from "compact-context/internal/memory/changes/writer";
-import {
-  type MemorySource,
-  type RecalledMemory,
-  type RecallResult,
-  recallRelevantMemory,
-} from "compact-context/memory";
+import { type MemorySource, type RecallResult, recallRelevantMemory } from "compact-context/memory";
 import { archiveOf } from "../archive.ts";
 import { HISTORY_FILE, removeFromHistory } from "../chat/input.ts";
 import { channelFolders } from "../files/config.ts";
-import { type Invocation, printResult } from "../flags.ts";
+import { type Invocation, misuse, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { columnNames, type Row, table } from "../render/table.ts";
 import {
@@ -36,7 +31,11 @@ type MemoryItem = MemoryDocument["sections"][number]["items"][number];
 export async function showMemory(invocation: Invocation): Promise<number> {
   const { ports, terminal } = invocation;
   const files = (await readMemory(await channelFolders("memory", invocation))).map(withWriter);
-  printResult(invocation, { files }, () => memoryLines(files, { now: ports.now().getTime(), terminal }));
+  printResult(invocation, { files }, () => [
+    "",
+    ...files.flatMap((file) => fileLines(file, ports.now().getTime(), terminal)),
+    ...(files.length === 0 ? ["  There is no memory here yet.", ""] : []),
+  ]);
   return 0;
 }
 
@@ -144,22 +143,12 @@ function withWriter({ document, ...file }: MemoryOverviewFile): MemoryOverviewFi
   return { ...file, document: { ...document, sections } };
 }
 
-interface Frame {
-  readonly now: number;
-  readonly terminal: Terminal;
-}
-
-/** Files and sections with their items: text, id, date and origin. */
-export function memoryLines(files: readonly MemoryOverviewFile[], frame: Frame): string[] {
-  if (files.length === 0) return ["", "  There is no memory here yet.", ""];
-  return ["", ...files.flatMap((file) => fileLines(file, frame))];
-}
-
+/** A file's sections with their items: text, id, date and origin. */
 function fileLines(
   { document, place, path, modified, characters }: MemoryOverviewFile,
-  frame: Frame,
+  now: number,
+  terminal: Terminal,
 ): string[] {
-  const { terminal, now } = frame;
   const items = document.sections.flatMap((section) => section.items);
   const name = place === "workspace" ? `workspace ${document.file}` : document.file;
   const facts = `${plural(items.length, "item")}, ${plural(characters, "character")}, written ${formatAge(now - modified)}`;
@@ -232,7 +221,7 @@ function summaryOf({ operations, refused, undoes }: MemoryChange): string {
 }
 
 /** One change: its files, its operations, and those that were refused. */
-export function changeLines(change: MemoryChange, terminal: Terminal): string[] {
+function changeLines(change: MemoryChange, terminal: Terminal): string[] {
   const { id, time, author, reason, sources, files, operations, refused } = change;
   return [
     "",
@@ -299,7 +288,7 @@ function undoLines(id: string, { changeId, left }: UndoResult, terminal: Termina
 }
 
 /** The problems, errors first. */
-export function problemLines(problems: readonly MemoryProblem[], terminal: Terminal): string[] {
+function problemLines(problems: readonly MemoryProblem[], terminal: Terminal): string[] {
   if (problems.length === 0)
     return ["", `  ${terminal.paint("good", "clean")}  This memory has no problems.`, ""];
   const rank = ({ severity }: MemoryProblem): number => (severity === "error" ? 0 : 1);
@@ -326,9 +315,13 @@ const LOGS: readonly MemorySource[] = ["channel-log", "channel-context"];
 
 export async function recallMemory(invocation: Invocation): Promise<number> {
   const { flags, ports, terminal, words } = invocation;
+  const [query = ""] = words;
   const folders = await channelFolders("recall", invocation);
+  if (query.trim() === "") {
+    throw misuse("compact recall needs a query", "Write compact recall 'some words' --channel DIR.");
+  }
   const result = await recallRelevantMemory({
-    query: queryOf(words),
+    query,
     ...folders,
     sources: flags.all === true ? [...NOTES, ...LOGS] : NOTES,
     now: ports.now().getTime(),
@@ -336,21 +329,13 @@ export async function recallMemory(invocation: Invocation): Promise<number> {
   });
   printResult(invocation, result, () => [
     "",
-    ...linesOf(result.items, result.candidates, terminal),
+    ...recalledLines(result, terminal),
     ...(flags.debug === true ? decisionLines(result, terminal) : []),
   ]);
   return 0;
 }
 
-function queryOf(words: readonly string[]): string {
-  const [query = ""] = words;
-  if (query.trim() !== "") return query;
-  throw new CompactError("InvalidUsage", "compact recall needs a query", {
-    hint: "Write compact recall 'some words' --channel DIR.",
-  });
-}
-
-function linesOf(items: readonly RecalledMemory[], candidates: number, terminal: Terminal): string[] {
+function recalledLines({ items, candidates }: RecallResult, terminal: Terminal): string[] {
   if (items.length === 0) return [`  Nothing in ${plural(candidates, "section")} is relevant.`, ""];
   return items.flatMap(({ path, timestamp, content, ...item }) => {
     const date = timestamp === undefined ? "" : `  ${timestamp.slice(0, 10)}`;

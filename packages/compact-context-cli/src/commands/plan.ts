@@ -5,8 +5,7 @@ import { commandLine, type Invocation, printResult, RESULT_FLAGS } from "../flag
 import type { Terminal } from "../ports.ts";
 import { untouchedView } from "../render/compaction.ts";
 import { headline, messageGist, problemLines } from "../render/headline.ts";
-import type { Style } from "../render/table.ts";
-import { columnNames, foldedRows, type Row, table } from "../render/table.ts";
+import { columnNames, foldedRows, type Row, type Style, table } from "../render/table.ts";
 import { formatCount, formatPercent, paragraph, plural } from "../render/text.ts";
 import { requestOf } from "../sessions/job.ts";
 import { openSession } from "../sessions/opened.ts";
@@ -85,7 +84,7 @@ function planView(
       { text: String(entry.index + 1), style: "faint" },
       // Not the user's words: what the agent's program added for the model.
       message?.meta?.synthetic === true && entry.role === "user" ? "program" : entry.role,
-      tokensOf(entry),
+      tokensOf([entry]),
       { text: shortReason(entry), style },
       { text: message === undefined ? "" : messageGist(message, names), style: "faint" },
     ];
@@ -99,7 +98,11 @@ function planView(
     ...(rows.length < plan.entries.length ? ["  ⋮ marks messages that --all shows.", ""] : []),
     ...legend(plan, terminal),
     "",
-    ...totals(plan).flatMap((text) => paragraph(text, terminal.width)),
+    ...paragraph(
+      `${formatCount(plan.tokensBefore)} tokens now, at most ${formatCount(plan.tokensAfter)} after (−${formatPercent(Math.max(0, plan.tokensBefore - plan.tokensAfter), plan.tokensBefore)}), of which the summary has up to ${formatCount(plan.summaryTokens)}.`,
+      terminal.width,
+    ),
+    ...paragraph("This is a dry run: nothing was changed.", terminal.width),
     "",
   ];
 }
@@ -137,19 +140,19 @@ function shortReason({ action, layer }: PlannedMessage): string {
   return action === "clear" ? "output cleared" : `kept: ${SHORT_REASONS[layer]}`;
 }
 
-function tokensOf({ action, tokens, tokensAfter }: PlannedMessage): string {
-  const changed = action !== "summarize" && tokens !== tokensAfter;
-  return changed ? `${formatCount(tokens)} → ${formatCount(tokensAfter)}` : formatCount(tokens);
-}
-
-function foldedRow(run: readonly PlannedMessage[]): Row {
+/** Tokens of neighbors of one group, and what is left of them. */
+function tokensOf(run: readonly PlannedMessage[]): string {
   const before = run.reduce((total, entry) => total + entry.tokens, 0);
   const after = run.reduce((total, entry) => total + entry.tokensAfter, 0);
   const changed = run[0]?.action !== "summarize" && before !== after;
+  return changed ? `${formatCount(before)} → ${formatCount(after)}` : formatCount(before);
+}
+
+function foldedRow(run: readonly PlannedMessage[]): Row {
   return [
     { text: "⋮", style: "faint" },
     { text: `${formatCount(run.length)} more`, style: "faint" },
-    changed ? `${formatCount(before)} → ${formatCount(after)}` : formatCount(before),
+    tokensOf(run),
     { text: actionsOf(run).join(", "), style: "faint" },
   ];
 }
@@ -162,12 +165,4 @@ function actionsOf(entries: readonly PlannedMessage[]): string[] {
   return counts.map(({ action, count }) =>
     counts.length === 1 ? ACTIONS[action].word : `${formatCount(count)} ${ACTIONS[action].word}`,
   );
-}
-
-function totals(plan: CompactionPlan): string[] {
-  const saved = plan.tokensBefore - plan.tokensAfter;
-  return [
-    `${formatCount(plan.tokensBefore)} tokens now, at most ${formatCount(plan.tokensAfter)} after (−${formatPercent(Math.max(0, saved), plan.tokensBefore)}), of which the summary has up to ${formatCount(plan.summaryTokens)}.`,
-    "This is a dry run: nothing was changed.",
-  ];
 }

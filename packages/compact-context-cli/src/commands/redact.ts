@@ -16,25 +16,21 @@ export async function redactText(invocation: Invocation): Promise<number> {
   const { flags, ports, words } = invocation;
   const source = await openText(words[0] ?? "", ports);
   const { config } = readConfig(invocation);
-  const counts = { kinds: new Map<string, number>(), withheld: 0 };
+  const kinds = new Map<string, number>();
+  /** Parts that could not be searched in time. */
+  let withheld = 0;
   const redactor = createRedactor({
     patterns: config.redaction.patterns,
     personal: flags.pii === true || config.redaction.personal,
-    onFinding: (kind) => counts.kinds.set(kind, (counts.kinds.get(kind) ?? 0) + 1),
+    onFinding: (kind) => kinds.set(kind, (kinds.get(kind) ?? 0) + 1),
   });
   const pieces = redacted(source, redactor, () => {
-    counts.withheld += 1;
+    withheld += 1;
   });
   await write(pieces, source, invocation);
   // If the reader has closed the pipe, the counts are incomplete.
-  if (ports.stdout.isClosed !== true) report(counts, invocation);
-  return counts.withheld > 0 ? 1 : 0;
-}
-
-interface Counts {
-  readonly kinds: ReadonlyMap<string, number>;
-  /** Number of parts that could not be searched in time. */
-  readonly withheld: number;
+  if (ports.stdout.isClosed !== true) report(kinds, withheld, invocation);
+  return withheld > 0 ? 1 : 0;
 }
 
 async function* redacted(
@@ -67,7 +63,11 @@ async function write(pieces: AsyncIterable<string>, source: Source, invocation: 
   if (last !== "\n" && ports.stdout.isTerminal && ports.stderr.isTerminal) ports.stderr.write("\n");
 }
 
-function report({ kinds, withheld }: Counts, { flags, ports, terminal }: Invocation): void {
+function report(
+  kinds: ReadonlyMap<string, number>,
+  withheld: number,
+  { flags, ports, terminal }: Invocation,
+): void {
   const sorted = [...kinds].toSorted(([, one], [, other]) => other - one);
   const total = sorted.reduce((sum, [, count]) => sum + count, 0);
   if (withheld > 0) {

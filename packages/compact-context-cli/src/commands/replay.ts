@@ -1,8 +1,7 @@
 import { type Invocation, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { headline, problemLines } from "../render/headline.ts";
-import type { Style } from "../render/table.ts";
-import { bar, columnNames, labelled, type Row, table } from "../render/table.ts";
+import { bar, columnNames, labelled, type Row, type Style, table } from "../render/table.ts";
 import { formatCount, formatDuration, formatPercent, padEnd, paragraph, plural } from "../render/text.ts";
 import { finite, type PolicyCost, type PricedModel } from "../replay/cost.ts";
 import { type Economy, type Replay, replaySession } from "../replay/replay.ts";
@@ -106,22 +105,16 @@ function costs(replay: Replay, terminal: Terminal): string[] {
   const lasted =
     replay.sessionMs === null ? "" : `; the session itself lasted ${formatDuration(replay.sessionMs)}`;
   const saved = replay.promptTokensWithout - replay.promptTokens;
-  const rows: [string, string][] = [
-    [
-      "prompt",
-      `${formatCount(replay.promptTokens)} tokens in all calls${saved > 0 ? `, ${formatPercent(saved, replay.promptTokensWithout)} less than without` : ""}`,
-    ],
-    [
-      "cache",
-      `${formatPercent(replay.cachedTokens, replay.promptTokens)} of them repeat the previous call, so a prefix cache serves them`,
-    ],
-    [
-      "compacting",
-      `${formatDuration(replay.compactionMs)} in ${plural(replay.rounds.length, "compaction")}${lasted}`,
-    ],
-    ["checking", `${formatDuration(quietMs)} for each call that needed no compaction`],
+  const less = saved > 0 ? `, ${formatPercent(saved, replay.promptTokensWithout)} less than without` : "";
+  const repeated = formatPercent(replay.cachedTokens, replay.promptTokens);
+  const compacting = `${formatDuration(replay.compactionMs)} in ${plural(replay.rounds.length, "compaction")}`;
+  const line = (label: string, text: string): string[] => labelled(label, text, 12, terminal);
+  return [
+    ...line("prompt", `${formatCount(replay.promptTokens)} tokens in all calls${less}`),
+    ...line("cache", `${repeated} of them repeat the previous call, so a prefix cache serves them`),
+    ...line("compacting", `${compacting}${lasted}`),
+    ...line("checking", `${formatDuration(quietMs)} for each call that needed no compaction`),
   ];
-  return rows.flatMap(([label, text]) => labelled(label, text, 12, terminal));
 }
 
 /** Cost of the session under each policy, and what the figures are based on. */

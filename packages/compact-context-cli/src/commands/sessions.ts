@@ -1,6 +1,5 @@
-import { CompactError } from "compact-context/internal/errors";
 import type { Source } from "../files/source.ts";
-import { type Invocation, printResult } from "../flags.ts";
+import { type Invocation, misuse, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { type Row, table } from "../render/table.ts";
 import {
@@ -141,9 +140,8 @@ async function askFor(
   if (answer === "") return undefined;
   const session = /^\d+$/.test(answer) ? sessions[Number(answer) - 1] : undefined;
   if (session !== undefined) return session.open();
-  throw new CompactError("InvalidUsage", `${firstWords(answer, 40)} is not a number of the list`, {
-    hint: `Give a number from 1 to ${sessions.length}.`,
-  });
+  const hint = `Give a number from 1 to ${sessions.length}.`;
+  throw misuse(`${firstWords(answer, 40)} is not a number of the list`, hint);
 }
 
 function databaseNote(ports: Invocation["ports"]): string[] {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { createReadStream, watch } from "node:fs";
+import { createReadStream } from "node:fs";
 import { open, readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -47,13 +47,14 @@ interface ViewSource {
 /** Opens what the argument names: a folder is an archive, a file holds events or a transcript. */
 async function openSource(invocation: Invocation): Promise<ViewSource> {
   const { words, ports } = invocation;
-  const [path] = words;
-  if (path === undefined) return archiveSource(invocation, undefined);
-  const stats = await stat(resolve(ports.cwd, path)).catch(() => undefined);
-  if (stats?.isDirectory() === true) return archiveSource(invocation, path);
+  const [name] = words;
+  if (name === undefined) return archiveSource(invocation, undefined);
+  const path = resolve(ports.cwd, name);
+  const stats = await stat(path).catch(() => undefined);
+  if (stats?.isDirectory() === true) return archiveSource(invocation, name);
   // An unreadable file is reported as an unreadable transcript.
-  const hasEvents = stats?.isFile() === true && (await holdsEvents(path, ports.cwd).catch(() => false));
-  return hasEvents ? eventSource(invocation, path) : transcriptSource(invocation);
+  const hasEvents = stats?.isFile() === true && (await holdsEvents(path).catch(() => false));
+  return hasEvents ? eventSource(invocation, name, path) : transcriptSource(invocation);
 }
 
 /** A transcript, replayed while the page is open. */
@@ -70,12 +71,10 @@ async function transcriptSource(invocation: Invocation): Promise<ViewSource> {
 
 /** Sessions loaded before they are opened, so that the list shows their size. */
 const PRELOADED = 20;
-/** Maximum interval between two scans if the file system reports no change. */
+/** Between two looks at what has changed. */
 const SCAN_MS = 250;
 /** After a slow scan the next one waits this multiple of the scan's duration. */
 const BACKOFF = 4;
-/** An archive with more sessions is not watched recursively: each folder needs a file watcher. */
-const MAX_WATCHED = 200;
 
 /** The archive in a folder, or that of the settings; updated while an agent writes to it. */
 async function archiveSource(invocation: Invocation, folder: string | undefined): Promise<ViewSource> {
@@ -104,10 +103,8 @@ async function archiveSource(invocation: Invocation, folder: string | undefined)
   return {
     store,
     async fill(stopped) {
-      const nextChange = watchChanges(location, stopped, fingerprints.size <= MAX_WATCHED);
       for (let elapsed = 0; !stopped.aborted; ) {
-        await sleep(elapsed * BACKOFF, undefined, { signal: stopped }).catch(() => undefined);
-        await nextChange(SCAN_MS);
+        await pause(Math.max(SCAN_MS, elapsed * BACKOFF), stopped);
         const start = ports.clock();
         if (!stopped.aborted) await scan().catch((error: unknown) => terminal.warn(errorMessage(error)));
         elapsed = ports.clock() - start;
@@ -122,7 +119,8 @@ async function sessionIds(archive: Archive, idsByFolder: Map<string, string>): P
   const keys = new Set(ids.map((id) => sessionKey(id)));
   const folders = await readdir(archive.location, { withFileTypes: true }).catch(() => []);
   for (const { name } of folders.filter((entry) => entry.isDirectory() && !keys.has(entry.name))) {
-    const id = idsByFolder.get(name) ?? (await eventSessionId(join(archive.location, name, "events.jsonl")));
+    const first = readFirstLine(join(archive.location, name, "events.jsonl")).catch(() => "");
+    const id = idsByFolder.get(name) ?? readEventLine(await first)?.sessionId;
     if (id === undefined || sessionKey(id) !== name) continue;
     idsByFolder.set(name, id);
     ids.push(id);
@@ -165,41 +163,21 @@ function noSessions(location: string): CompactError {
   });
 }
 
-/**
- * Waits for the next change of a path, or one since the last call: `ms` milliseconds at most, and until `stopped`.
- * Without notifications from the file system it always waits the full time.
- */
-function watchChanges(path: string, stopped: AbortSignal, recursive: boolean): (ms: number) => Promise<void> {
-  let changed = new AbortController();
-  const wake = (): void => changed.abort();
-  stopped.addEventListener("abort", wake);
-  try {
-    watch(path, { signal: stopped, recursive, persistent: false }, wake).on("error", () => undefined);
-  } catch {
-    // This path cannot be watched.
-  }
-  return async (ms) => {
-    await sleep(ms, undefined, { signal: changed.signal }).catch(() => undefined);
-    changed = new AbortController();
-  };
+/** Waits, at most until `stopped`. */
+async function pause(ms: number, stopped: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal: stopped }).catch(() => undefined);
 }
 
 const HEAD_BYTES = 64 * 1024;
 /** Characters; a longer line is not an event and is skipped. */
 const MAX_LINE = 4_000_000;
-const EVENTS_POLL_MS = 500;
 
 /** True for a file whose first line is an event of Compact; the line may be longer than the bytes read. */
-async function holdsEvents(name: string, cwd: string): Promise<boolean> {
-  const line = await readFirstLine(resolve(cwd, name));
+async function holdsEvents(path: string): Promise<boolean> {
+  const line = await readFirstLine(path);
   return (
     readEventLine(line)?.name.startsWith("compact.") ?? /^\{"(?:version":\d+,")?name":"compact\./.test(line)
   );
-}
-
-/** The session of an events file; undefined if there is no such file. */
-async function eventSessionId(path: string): Promise<string | undefined> {
-  return readEventLine(await readFirstLine(path).catch(() => ""))?.sessionId;
 }
 
 async function readFirstLine(path: string): Promise<string> {
@@ -213,8 +191,7 @@ async function readFirstLine(path: string): Promise<string> {
 }
 
 /** An events file and the lines appended to it. */
-async function eventSource({ ports, terminal }: Invocation, name: string): Promise<ViewSource> {
-  const path = resolve(ports.cwd, name);
+async function eventSource({ terminal }: Invocation, name: string, path: string): Promise<ViewSource> {
   const store = new ViewStore();
   const decoder = new TextDecoder();
   let pending = "";
@@ -231,7 +208,6 @@ async function eventSource({ ports, terminal }: Invocation, name: string): Promi
   return {
     store,
     async fill(stopped) {
-      const nextChange = watchChanges(path, stopped, false);
       for (let offset = 0; !stopped.aborted; ) {
         let skipped = 0;
         // A truncated file continues at its new end.
@@ -243,7 +219,7 @@ async function eventSource({ ports, terminal }: Invocation, name: string): Promi
         }
         offset = size;
         if (skipped > 0) terminal.warn(`skipped ${plural(skipped, "line")} of ${name}: not an event`);
-        await nextChange(EVENTS_POLL_MS);
+        await pause(SCAN_MS, stopped);
       }
     },
   };

@@ -10,7 +10,7 @@ import {
 } from "compact-context/internal/config/load";
 import { defaultConfig } from "compact-context/internal/config/settings";
 import { CompactError } from "compact-context/internal/errors";
-import type { Flags, Invocation } from "../flags.ts";
+import { type Flags, type Invocation, misuse } from "../flags.ts";
 import type { CliPorts, Terminal } from "../ports.ts";
 import { oneLine } from "../render/text.ts";
 
@@ -59,12 +59,6 @@ export async function configProblems(
   return checkConfig(text, name, { ...from, windowOf });
 }
 
-interface ChannelFolders {
-  readonly channelDir: string;
-  readonly workspaceDir: string;
-  readonly user: string | undefined;
-}
-
 /**
  * The folders of `--channel` and `--workspace` for a command. Rejects with `InvalidUsage` without `--channel`, and with
  * `NotFound` if it is not a folder.
@@ -72,12 +66,11 @@ interface ChannelFolders {
 export async function channelFolders(
   command: string,
   { flags, ports: { cwd } }: Pick<Invocation, "flags" | "ports">,
-): Promise<ChannelFolders> {
+) {
   const { channel, user } = flags;
   if (channel === undefined) {
-    throw new CompactError("InvalidUsage", `compact ${command} needs a channel`, {
-      hint: `Write compact ${command} … --channel DIR, the folder with SESSION.md and MEMORY.md.`,
-    });
+    const hint = `Write compact ${command} … --channel DIR, the folder with SESSION.md and MEMORY.md.`;
+    throw misuse(`compact ${command} needs a channel`, hint);
   }
   const channelDir = resolve(cwd, channel);
   const isFolder = await lstat(channelDir).then(

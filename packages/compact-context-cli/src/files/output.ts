@@ -4,7 +4,7 @@ import { lstat, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { CompactError } from "compact-context/internal/errors";
-import type { Invocation } from "../flags.ts";
+import { type Invocation, misuse } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
 import type { CompactedSession, Transcript, WrittenTranscript } from "../transcripts/transcript.ts";
 import type { Source } from "./source.ts";
@@ -23,10 +23,7 @@ export interface Destination {
   readonly replaces: boolean;
 }
 
-/**
- * Checks that the file of `-o`, if given, can be written. Throws `InvalidUsage` for an existing file without `--force`,
- * even the input.
- */
+/** The file of `-o`, if given; throws `InvalidUsage` for an existing one without `--force`, even the input. */
 export async function checkDestination(
   { flags, ports: { cwd } }: Pick<Invocation, "flags" | "ports">,
   source: Source,
@@ -62,7 +59,7 @@ async function checkNew(path: string, name: string): Promise<void> {
 }
 
 function refused(name: string, problem: string, hint: string): CompactError {
-  return new CompactError("InvalidUsage", `-o ${name} ${problem}`, { place: "-o", hint });
+  return misuse(`-o ${name} ${problem}`, hint, "-o");
 }
 
 function exists(path: string): Promise<boolean> {
@@ -91,10 +88,7 @@ type Written = Pick<WrittenTranscript, "mode"> & {
   readonly chunks: Iterable<string> | AsyncIterable<string>;
 };
 
-/**
- * Writes a temporary file and renames it, so that a crash leaves the old file or the new one. Without `written` the
- * output is a copy of the input.
- */
+/** Writes a temporary file and renames it: a crash leaves the old file or the new one. Copies the input by default. */
 export async function writeOutput(
   destination: Destination,
   written: Written | undefined,

@@ -33,19 +33,49 @@ const PREFIX_STEP = 128;
 
 /** An empty cache. Each request, in order of time, returns where its prompt tokens came from. */
 export function createCache(rules: SimulatedRules): (request: CacheRequest) => PromptUse {
+  const { kind, minimum, lifetime, lookback } = rules;
+  /** Expiry in seconds, by prefix key. */
   const expiries = new Map<number, number>();
+  const isAlive = ({ key }: Prefix, time: number): boolean =>
+    (expiries.get(key) ?? Number.NEGATIVE_INFINITY) >= time;
+
+  function lookUpPrefix(prefixes: readonly Prefix[], time: number): number {
+    const missing = prefixes.findIndex((prefix) => !isAlive(prefix, time));
+    const known = prefixes.at(missing < 0 ? -1 : missing - 1);
+    const stored = missing === 0 || known === undefined ? 0 : known.tokens;
+    const steps = Math.floor(stored / PREFIX_STEP) * PREFIX_STEP;
+    for (const { key } of prefixes) expiries.set(key, time + lifetime);
+    return steps < minimum ? 0 : steps;
+  }
+
+  function lookUpBreakpoints(prefixes: readonly Prefix[], { breakpoints, time }: CacheRequest): PromptUse {
+    let cached = 0;
+    for (const index of breakpoints) {
+      const reach = (prefixes[index]?.blocks ?? 0) - lookback;
+      const found = prefixes
+        .slice(0, index + 1)
+        .findLast((prefix) => prefix.blocks >= reach && isAlive(prefix, time));
+      if (found === undefined) continue;
+      cached = Math.max(cached, found.tokens);
+      expiries.set(found.key, time + lifetime);
+    }
+    let end = cached;
+    for (const { key, tokens } of breakpoints.flatMap((index) => prefixes[index] ?? [])) {
+      if (tokens < minimum) continue;
+      expiries.set(key, time + lifetime);
+      end = Math.max(end, tokens);
+    }
+    return { cached, written: end - cached, uncached: (prefixes.at(-1)?.tokens ?? 0) - end };
+  }
+
   return (request) => {
     const prefixes = prefixesOf(request.segments);
-    if (rules.kind === "none") return { cached: 0, written: 0, uncached: prefixes.at(-1)?.tokens ?? 0 };
-    const lookUp = rules.kind === "prefix" ? lookUpPrefix : lookUpBreakpoints;
-    return lookUp(prefixes, request, { rules, expiries });
+    const total = prefixes.at(-1)?.tokens ?? 0;
+    if (kind === "none") return { cached: 0, written: 0, uncached: total };
+    if (kind === "breakpoints") return lookUpBreakpoints(prefixes, request);
+    const cached = lookUpPrefix(prefixes, request.time);
+    return { cached, written: total - cached, uncached: 0 };
   };
-}
-
-interface Store {
-  readonly rules: SimulatedRules;
-  /** Expiry in seconds, by prefix key. */
-  readonly expiries: Map<number, number>;
 }
 
 interface Prefix {
@@ -72,47 +102,6 @@ function prefixesOf(segments: readonly CacheSegment[]): Prefix[] {
     blocks += segment.blocks;
     return { key: (high >>> 11) * 2 ** 32 + (low >>> 0), tokens, blocks };
   });
-}
-
-function isAlive({ key }: Prefix, time: number, { expiries }: Store): boolean {
-  return (expiries.get(key) ?? Number.NEGATIVE_INFINITY) >= time;
-}
-
-function lookUpPrefix(prefixes: readonly Prefix[], { time }: CacheRequest, store: Store): PromptUse {
-  const { minimum, lifetime } = store.rules;
-  const missing = prefixes.findIndex((prefix) => !isAlive(prefix, time, store));
-  const known = prefixes.at(missing < 0 ? -1 : missing - 1);
-  const stored = missing === 0 || known === undefined ? 0 : known.tokens;
-  const steps = Math.floor(stored / PREFIX_STEP) * PREFIX_STEP;
-  const cached = steps < minimum ? 0 : steps;
-  for (const { key } of prefixes) store.expiries.set(key, time + lifetime);
-  return { cached, written: (prefixes.at(-1)?.tokens ?? 0) - cached, uncached: 0 };
-}
-
-function lookUpBreakpoints(
-  prefixes: readonly Prefix[],
-  { breakpoints, time }: CacheRequest,
-  store: Store,
-): PromptUse {
-  const { minimum, lifetime, lookback } = store.rules;
-  const total = prefixes.at(-1)?.tokens ?? 0;
-  let cached = 0;
-  for (const index of breakpoints) {
-    const reach = (prefixes[index]?.blocks ?? 0) - lookback;
-    const found = prefixes
-      .slice(0, index + 1)
-      .findLast((prefix) => prefix.blocks >= reach && isAlive(prefix, time, store));
-    if (found === undefined) continue;
-    cached = Math.max(cached, found.tokens);
-    store.expiries.set(found.key, time + lifetime);
-  }
-  let end = cached;
-  for (const { key, tokens } of breakpoints.flatMap((index) => prefixes[index] ?? [])) {
-    if (tokens < minimum) continue;
-    store.expiries.set(key, time + lifetime);
-    end = Math.max(end, tokens);
-  }
-  return { cached, written: end - cached, uncached: total - end };
 }
 
 export function tokensOf(segments: readonly CacheSegment[]): number {

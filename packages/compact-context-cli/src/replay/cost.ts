@@ -35,14 +35,8 @@ export interface PolicyCost {
   readonly priceFactor: number | null;
 }
 
-interface CostTally {
-  /** Takes the calls of the session in order. */
-  add(call: PlayedCall): void;
-  cost(): PolicyCost;
-}
-
-/** Adds up what a policy costs, call by call. */
-export function createCostTally(policy: string, session: RecordedSession, model: PricedModel): CostTally {
+/** Adds up what a policy costs; `add` takes the calls of the session in order. */
+export function createCostTally(policy: string, session: RecordedSession, model: PricedModel) {
   const cache = model.rules === undefined ? undefined : createCache(model.rules);
   const sums = {
     calls: 0,
@@ -62,7 +56,7 @@ export function createCostTally(policy: string, session: RecordedSession, model:
     found === undefined ? Number.NaN : (dollarsOf(found, outputTokens, model) ?? Number.NaN);
 
   return {
-    add({ segments, summarizing }) {
+    add({ segments, summarizing }: PlayedCall): void {
       const { time = 0, outputTokens = 0 } = session.calls[sums.calls] ?? {};
       if (summarizing !== undefined) {
         sums.summarizingCalls += 1;
@@ -85,7 +79,7 @@ export function createCostTally(policy: string, session: RecordedSession, model:
       sums.callsOverWindow += tokens > session.window ? 1 : 0;
       previous = segments;
     },
-    cost() {
+    cost(): PolicyCost {
       const isRefused = sums.callsOverWindow > 0;
       const listed = (sums.promptTokens * (model.prices.in ?? 0)) / 1_000_000;
       const known = { ...use, cachedShare: use.cachedTokens / Math.max(1, sums.promptTokens) };

@@ -19,18 +19,14 @@ export const BASELINES = { trim, mask, summarize, none } as const;
 
 /** The raw list, whatever its size. */
 function none(session: RecordedSession): PlayPolicy {
-  const messages = keepAll(session);
+  const messages = droppableList(session);
   return (end) => ({ segments: messages.segments(end) });
 }
 
 /** Drops the oldest exchanges and messages until the list fits the budget. */
-function trim(session: RecordedSession): PlayPolicy {
-  return trimming(keepAll(session), session);
-}
-
-function trimming(messages: DroppableList, { budget }: RecordedSession): PlayPolicy {
+function trim(session: RecordedSession, messages: DroppableList = droppableList(session)): PlayPolicy {
   return (end) => {
-    messages.dropUntil(end, budget);
+    messages.dropUntil(end, session.budget);
     return { segments: messages.segments(end) };
   };
 }
@@ -53,7 +49,7 @@ function mask(session: RecordedSession): PlayPolicy {
     cleared.set(message, segment);
     return segment;
   });
-  return trimming(list, session);
+  return trim(session, list);
 }
 
 /** Shares of the window: above the first a summary is written, down to the second. */
@@ -70,23 +66,18 @@ function summarize(session: RecordedSession): PlayPolicy {
   const { window } = session;
   const bounded = Math.min(SUMMARY.max, Math.max(SUMMARY.min, window * SUMMARY.share));
   const outputTokens = Math.round(Math.min(bounded, window * SUMMARY.maxShare));
-  const messages = keepAll(session);
+  const messages = droppableList(session);
   let summary: readonly CacheSegment[] = [];
   let version = 0;
   return (end) => {
     const current = messages.tokens(end) + tokensOf(summary);
-    const dropped =
-      current > window * SUMMARIZE.above
-        ? messages.dropUntil(end, window * SUMMARIZE.downTo - outputTokens)
-        : [];
+    const isOver = current > window * SUMMARIZE.above;
+    const dropped = isOver ? messages.dropUntil(end, window * SUMMARIZE.downTo - outputTokens) : [];
     if (dropped.length === 0) return { segments: messages.segments(end, summary) };
-    const input = [INSTRUCTION, ...summary, ...dropped];
+    const summarizing = { segments: [INSTRUCTION, ...summary, ...dropped], outputTokens };
     version += 1;
     summary = [{ hash: `summary ${version}`, tokens: outputTokens, blocks: 1 }];
-    return {
-      segments: messages.segments(end, summary),
-      summarizing: { segments: input, outputTokens },
-    };
+    return { segments: messages.segments(end, summary), summarizing };
   };
 }
 
@@ -103,11 +94,9 @@ interface DroppableList {
   dropUntil(end: number, maxTokens: number): CacheSegment[];
 }
 
-const keepAll = (session: RecordedSession): DroppableList => droppableList(session, session.segmentOf);
-
 function droppableList(
   session: RecordedSession,
-  segmentOf: (message: Message, index: number, end: number) => CacheSegment,
+  segmentOf: (message: Message, index: number, end: number) => CacheSegment = session.segmentOf,
 ): DroppableList {
   const { messages, droppable, fixed } = session;
   const dropped = new Set<number>();

@@ -200,16 +200,26 @@ function managerOf(
   whileCold: boolean,
   { now, later }: SessionClock,
 ): CompactManager {
-  const { coldTriggerPct, beforeCacheLapse } = settings.config.policy;
+  const { config, model, window, onOverflow, strategy } = settings;
+  const { coldTriggerPct, beforeCacheLapse } = config.policy;
   // Only these settings depend on the session's pauses; otherwise events carry the time of the replay.
   const times = coldTriggerPct === undefined && beforeCacheLapse === undefined ? {} : { now, later };
-  return new CompactManager(managerConfig(settings), {
-    storage: observer?.storage ?? createMemoryDriver(),
-    exporters: observer === undefined ? [] : [observer.exporter],
-    clock: ports.clock,
-    ...times,
-    onWarning: whileCold ? () => undefined : ports.onWarning,
-  });
+  return new CompactManager(
+    {
+      ...config,
+      model: model ?? config.model,
+      maxContextTokens: window,
+      policy: { ...config.policy, onOverflow, strategy },
+      storage: { ...config.storage, kind: "memory" },
+    },
+    {
+      storage: observer?.storage ?? createMemoryDriver(),
+      exporters: observer === undefined ? [] : [observer.exporter],
+      clock: ports.clock,
+      ...times,
+      onWarning: whileCold ? () => undefined : ports.onWarning,
+    },
+  );
 }
 
 interface SessionClock extends Required<Pick<ManagerPorts, "now" | "later">> {
@@ -253,20 +263,4 @@ function hasColdCache({ session, model }: ReplayRun, number: number, messages: r
 /** The request for a list. */
 function segmentsOf(messages: readonly Message[], session: RecordedSession): CacheSegment[] {
   return [...session.fixed, ...messages.map(session.segmentOf)];
-}
-
-function managerConfig({
-  config,
-  model,
-  window,
-  onOverflow,
-  strategy,
-}: Settings): ConstructorParameters<typeof CompactManager>[0] {
-  return {
-    ...config,
-    model: model ?? config.model,
-    maxContextTokens: window,
-    policy: { ...config.policy, onOverflow, strategy },
-    storage: { ...config.storage, kind: "memory" },
-  };
 }

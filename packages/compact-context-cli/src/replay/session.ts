@@ -115,17 +115,13 @@ export function callTimes(history: readonly Message[], ends: readonly number[]):
     const stamps = stampsOf(added);
     const stamp = stamps.length === 0 ? undefined : Math.max(...stamps) / 1000;
     const stamped = stamp === undefined || offset === undefined ? undefined : stamp + offset;
-    const time: number = Math.max(before ?? 0, stamped ?? expectedTime(before, opensTurn));
+    const seconds = CALL_SECONDS + (opensTurn ? USER_SECONDS : 0);
+    const time: number = Math.max(before ?? 0, stamped ?? (before === undefined ? 0 : before + seconds));
     if (stamp !== undefined) offset ??= time - stamp;
     times.push({ time, recorded: stamped !== undefined, opensTurn });
     before = time;
   }
   return times;
-}
-
-function expectedTime(before: number | undefined, opensTurn: boolean): number {
-  if (before === undefined) return 0;
-  return before + CALL_SECONDS + (opensTurn ? USER_SECONDS : 0);
 }
 
 function opensATurn(message: Message): boolean {
@@ -152,23 +148,7 @@ export interface ReplayCompaction {
 }
 
 /** Counts of a replay, as `--json` has them; `Without` is what would have been sent without compaction. */
-export interface ReplayTotals {
-  readonly rounds: readonly ReplayCompaction[];
-  /** Tokens of the largest request. */
-  readonly mostTokensSent: number;
-  readonly mostTokensWithout: number;
-  /** Calls whose request exceeded the budget; 0 as sent unless something is wrong. */
-  readonly callsOverBudget: number;
-  readonly callsOverBudgetWithout: number;
-  /** Prompt tokens of all calls, and those that repeat the previous call's prefix. */
-  readonly promptTokens: number;
-  readonly promptTokensWithout: number;
-  readonly cachedTokens: number;
-  readonly cachedShare: number;
-  /** Milliseconds of the preflights that compacted, and of all. */
-  readonly compactionMs: number;
-  readonly preflightMs: number;
-}
+export type ReplayTotals = ReturnType<ReturnType<typeof createTotals>["sums"]>;
 
 /** Receives the raw list of a call and what the manager made of it; `call` counts from 1. */
 export type CallListener = (
@@ -178,19 +158,20 @@ export type CallListener = (
 ) => void;
 
 /** Counts requests, compactions and times, call by call. */
-export function createTotals({ counter, fixedTokens, budget }: Settings): {
-  readonly add: CallListener;
-  sums(): ReplayTotals;
-} {
+export function createTotals({ counter, fixedTokens, budget }: Settings) {
   const rounds: ReplayCompaction[] = [];
   const sums = {
+    /** Tokens of the largest request. */
     mostTokensSent: 0,
     mostTokensWithout: 0,
+    /** Calls whose request exceeded the budget; 0 as sent unless something is wrong. */
     callsOverBudget: 0,
     callsOverBudgetWithout: 0,
+    /** Prompt tokens of all calls, and those that repeat the previous call's prefix. */
     promptTokens: 0,
     cachedTokens: 0,
     promptTokensWithout: 0,
+    /** Milliseconds of the preflights that compacted, and of all. */
     compactionMs: 0,
     preflightMs: 0,
   };
@@ -198,25 +179,26 @@ export function createTotals({ counter, fixedTokens, budget }: Settings): {
   const size = (messages: readonly Message[]): number =>
     messages.reduce((total, message) => total + counter.countMessage(message), fixedTokens);
 
+  const add: CallListener = (raw, { messages, report }, { call, elapsedMs }) => {
+    const sent = size(messages);
+    const whole = size(raw);
+    const repeated = commonPrefix(previous, messages);
+    sums.mostTokensSent = Math.max(sums.mostTokensSent, sent);
+    sums.mostTokensWithout = Math.max(sums.mostTokensWithout, whole);
+    sums.callsOverBudget += sent > budget ? 1 : 0;
+    sums.callsOverBudgetWithout += whole > budget ? 1 : 0;
+    sums.promptTokens += sent;
+    sums.promptTokensWithout += whole;
+    sums.cachedTokens += previous.length === 0 ? 0 : size(messages.slice(0, repeated));
+    sums.preflightMs += elapsedMs;
+    previous = messages;
+    if (!report.compacted) return;
+    const { tokensBefore, tokensAfter, messagesBefore, messagesAfter } = report;
+    sums.compactionMs += elapsedMs;
+    rounds.push({ call, tokensBefore, tokensAfter, messagesBefore, messagesAfter, elapsedMs });
+  };
   return {
-    add(raw, { messages, report }, { call, elapsedMs }) {
-      const sent = size(messages);
-      const whole = size(raw);
-      const repeated = commonPrefix(previous, messages);
-      sums.mostTokensSent = Math.max(sums.mostTokensSent, sent);
-      sums.mostTokensWithout = Math.max(sums.mostTokensWithout, whole);
-      sums.callsOverBudget += sent > budget ? 1 : 0;
-      sums.callsOverBudgetWithout += whole > budget ? 1 : 0;
-      sums.promptTokens += sent;
-      sums.promptTokensWithout += whole;
-      sums.cachedTokens += previous.length === 0 ? 0 : size(messages.slice(0, repeated));
-      sums.preflightMs += elapsedMs;
-      previous = messages;
-      if (!report.compacted) return;
-      const { tokensBefore, tokensAfter, messagesBefore, messagesAfter } = report;
-      sums.compactionMs += elapsedMs;
-      rounds.push({ call, tokensBefore, tokensAfter, messagesBefore, messagesAfter, elapsedMs });
-    },
+    add,
     sums: () => ({
       ...sums,
       rounds,

@@ -4,7 +4,7 @@ import { spentOn } from "compact-context/internal/agent/event";
 import { archiveId } from "compact-context/internal/core/message";
 import type { PlannedMessage } from "compact-context/internal/core/plan";
 import type { KeepCounts, Policy } from "compact-context/internal/core/policy";
-import { type CompactionReport, layersOf } from "compact-context/internal/core/report";
+import { layersOf } from "compact-context/internal/core/report";
 import { errorMessage } from "compact-context/internal/errors";
 import { createArchive } from "compact-context/internal/search/archive";
 import { createRedactor } from "compact-context/redaction";
@@ -113,7 +113,16 @@ export function recordReplay(
       step: record.steps.length,
       at,
       durationMs: elapsedMs,
-      ...headOf(report, policy),
+      reason: report.reason,
+      tokensBefore: report.tokensBefore,
+      tokensAfter: report.tokensAfter,
+      messagesBefore: report.messagesBefore,
+      messagesAfter: report.messagesAfter,
+      policy: policyLines(policy, report.plan?.keep),
+      summarizer: report.summarizer,
+      summaryTokens: report.summaryTokens,
+      archiveStep: report.archive?.step,
+      failures: report.failures.map(({ error, fallback }) => `${errorMessage(error)}; ${fallback} instead`),
     });
     const byId = groupPositions(history.slice(0, raw.length), (message) => message.id);
     const positions = newestPositions(planned, (entry) => byId.get(entry.id));
@@ -153,25 +162,6 @@ function originalsOf(
     redact: (text) => redactor.redactText(text),
     search: searchOf(createArchive(yielding(storage), { redact: redactor }), history, session),
   });
-}
-
-function headOf(
-  report: CompactionReport,
-  policy: Policy,
-): Omit<CompactionHead, "index" | "step" | "at" | "durationMs"> {
-  const { reason, tokensBefore, tokensAfter, messagesBefore, messagesAfter, summarizer } = report;
-  return {
-    reason,
-    tokensBefore,
-    tokensAfter,
-    messagesBefore,
-    messagesAfter,
-    policy: policyLines(policy, report.plan?.keep),
-    summarizer,
-    summaryTokens: report.summaryTokens,
-    archiveStep: report.archive?.step,
-    failures: report.failures.map(({ error, fallback }) => `${errorMessage(error)}; ${fallback} instead`),
-  };
 }
 
 interface PlayedCompaction extends CompactedList {

@@ -4,6 +4,7 @@ import { basename, join, sep } from "node:path";
 import type { Message } from "compact-context";
 import { CompactError, hasCode } from "compact-context/internal/errors";
 import { openFile, openStdin, type Source, STDIN } from "../files/source.ts";
+import { misuse } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
 import { numberOf, recordOf, stringOf } from "../transcripts/json.ts";
 import { readTranscript } from "../transcripts/read.ts";
@@ -37,10 +38,7 @@ export interface FoundSession {
 }
 
 /** The user's folder and environment, which locate the session folders. */
-export interface Places {
-  readonly home: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-}
+export type Places = Pick<CliPorts, "home" | "env">;
 
 /** A tool that keeps each session in one file. */
 interface FileTool {
@@ -202,12 +200,12 @@ async function opencodeSessions(places: Places): Promise<FoundSession[]> {
 /** The session as one JSON document, as `opencode export` writes it. */
 async function* exportChunks(storage: string, id: string, info: unknown): AsyncGenerator<string> {
   yield `{"info":${JSON.stringify(info)},"messages":[`;
-  const names = await jsonNames(join(storage, "message", id));
   let separator = "";
-  for (const name of names) {
-    const message = await readJson(join(storage, "message", id, name));
-    const folder = join(storage, "part", name.replace(/\.json$/, ""));
-    const parts = await Promise.all((await jsonNames(folder)).map((part) => readJson(join(folder, part))));
+  for (const path of await jsonFiles(join(storage, "message", id))) {
+    const message = await readJson(path);
+    const parts = await Promise.all(
+      (await jsonFiles(join(storage, "part", basename(path, ".json")))).map(readJson),
+    );
     yield `${separator}${JSON.stringify({ info: message, parts })}`;
     separator = ",";
   }
@@ -215,12 +213,8 @@ async function* exportChunks(storage: string, id: string, info: unknown): AsyncG
 }
 
 /** In order of creation: OpenCode's ids ascend. */
-async function jsonNames(folder: string): Promise<string[]> {
-  const entries = await entriesOf(folder);
-  return entries
-    .filter((entry) => entry.isFile() && isJson(entry.name))
-    .map((entry) => entry.name)
-    .sort();
+async function jsonFiles(folder: string): Promise<string[]> {
+  return (await filesBelow(folder, 0, isJson)).map(({ path }) => path).sort();
 }
 
 function isJson(name: string): boolean {
@@ -229,9 +223,6 @@ function isJson(name: string): boolean {
 
 async function readJson(path: string): Promise<unknown> {
   try {
-    const { size } = await stat(path);
-    // Larger than any real session, let alone one part of it.
-    if (size > 256 * 1024 * 1024) return undefined;
     return JSON.parse(await readFile(path, "utf8"));
   } catch {
     return undefined;
@@ -244,11 +235,6 @@ interface FoundFile {
   readonly changed: number;
 }
 
-/** The entries of a folder; empty if it is missing or unreadable. */
-async function entriesOf(folder: string): Promise<readonly Dirent[]> {
-  return readdir(folder, { withFileTypes: true }).catch(() => []);
-}
-
 /** Non-empty files below a folder, at most `depth` folders down, filtered by name; links are not followed. */
 async function filesBelow(
   folder: string,
@@ -256,7 +242,8 @@ async function filesBelow(
   isWanted: (name: string) => boolean,
 ): Promise<FoundFile[]> {
   const found: FoundFile[] = [];
-  for (const entry of await entriesOf(folder)) {
+  const entries: readonly Dirent[] = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  for (const entry of entries) {
     const path = join(folder, entry.name);
     if (entry.isDirectory() && depth > 0) found.push(...(await filesBelow(path, depth - 1, isWanted)));
     if (!entry.isFile() || !isWanted(entry.name)) continue;
@@ -302,19 +289,10 @@ function sessionNamed(sessions: readonly FoundSession[], word: string): FoundSes
   if (numbered !== undefined) return numbered;
   const matches = sessions.filter((session) => session.id.toLowerCase().startsWith(word.toLowerCase()));
   if (matches.length === 0 && isNumber) {
-    throw new CompactError(
-      "NotFound",
-      `there is no session ${word}: ${sessions.length || "none"} were found`,
-      {
-        hint: "`compact` alone lists them.",
-      },
-    );
+    const problem = `there is no session ${word}: ${sessions.length || "none"} were found`;
+    throw new CompactError("NotFound", problem, { hint: "`compact` alone lists them." });
   }
   if (matches.length <= 1) return matches[0];
-  throw new CompactError("InvalidUsage", `${word} matches ${matches.length} sessions`, {
-    hint: `Give more of the id: ${matches
-      .slice(0, 4)
-      .map((session) => session.id)
-      .join(", ")}.`,
-  });
+  const some = matches.slice(0, 4).map(({ id }) => id);
+  throw misuse(`${word} matches ${matches.length} sessions`, `Give more of the id: ${some.join(", ")}.`);
 }

@@ -1,6 +1,6 @@
 import type { Message } from "compact-context";
 import { toolCalls, toolResults } from "compact-context/internal/core/message";
-import { decideTrigger, type TriggerDecision } from "compact-context/internal/core/policy";
+import { decideTrigger } from "compact-context/internal/core/policy";
 import type { TokenCounter } from "compact-context/internal/core/ports";
 import { type LayerName, type LayerSizes, layersOf } from "compact-context/internal/core/report";
 import { findMalformations } from "compact-context/internal/lint/generic";
@@ -16,22 +16,9 @@ export interface Share {
   readonly messages: number;
 }
 
-export interface Inspection {
-  readonly transcript: Transcript;
-  readonly settings: Settings;
-  readonly decision: TriggerDecision;
-  readonly layers: LayerSizes;
-  readonly roles: readonly Share[];
-  /** Tokens of calls and results by tool name, largest first. */
-  readonly tools: readonly Share[];
-  readonly largest: readonly { readonly index: number; readonly message: Message; readonly tokens: number }[];
-  readonly callsWithoutResult: number;
-  /** Assistant messages with more than one call. */
-  readonly parallelBatches: number;
-  readonly faults: ReturnType<typeof findMalformations>;
-}
+export type Inspection = ReturnType<typeof inspect>;
 
-export function inspect(transcript: Transcript, settings: Settings): Inspection {
+export function inspect(transcript: Transcript, settings: Settings) {
   const { messages } = transcript;
   const { config, counter, tokensBefore, fixedTokens, window } = settings;
   const pinnedTokens = messages
@@ -47,9 +34,11 @@ export function inspect(transcript: Transcript, settings: Settings): Inspection 
     ),
     layers: sizesOf(messages, layersOf(messages, config.policy), counter),
     roles: sharesBy(sized, ({ message }) => message.role),
+    /** Tokens of calls and results by tool name, largest first. */
     tools: toolShares(messages, settings),
     largest: sized.toSorted((a, b) => b.tokens - a.tokens).slice(0, 5),
     callsWithoutResult: unanswered(messages),
+    /** Assistant messages with more than one call. */
     parallelBatches: messages.filter((message) => toolCalls(message).length > 1).length,
     faults: findMalformations(messages),
   };

@@ -17,7 +17,7 @@ import { sessionArchive } from "../archive.ts";
 import { stemOf } from "../files/source.ts";
 import type { CliPorts, Progress } from "../ports.ts";
 import { messagesTarget, type Settings } from "../settings.ts";
-import { type CompactedSession, providerOf, type Transcript } from "../transcripts/transcript.ts";
+import { providerOf, type Transcript } from "../transcripts/transcript.ts";
 import { sizesOf } from "./inspection.ts";
 
 // The work of `compact FILE` without its output: compacts a transcript and archives the originals.
@@ -89,7 +89,7 @@ export async function runJob(job: Job): Promise<Outcome> {
     const result = withUnseen(compacted, settings.unseenTokens);
     const { report } = result;
     const before = sizesOf(transcript.messages, layersOf(transcript.messages, config.policy), counter);
-    await saveRecord(archive, { transcript, sessionId, settings, result, at: ports.now().toISOString() });
+    await saveRecord(job, sessionId, result);
     return {
       result,
       sessionId,
@@ -138,38 +138,20 @@ export function requestOf(transcript: Transcript, settings: Settings): Parameter
   };
 }
 
-/** The session to write; undefined if nothing changed. */
-export function compactedSession(
-  { result: { messages, summary }, changed }: Outcome,
-  { tokensBefore }: Pick<Settings, "tokensBefore">,
-): CompactedSession | undefined {
-  return changed ? { messages, tokensBefore, summary } : undefined;
-}
-
 /** Saves the summary and the action on each message beside the archived list. */
 async function saveRecord(
-  archive: Archive,
-  {
-    transcript: { system, tools },
-    sessionId,
-    settings: { counter, model, strategy, unseenTokens },
-    result: { report, summary },
-    at,
-  }: {
-    readonly transcript: Transcript;
-    readonly sessionId: string;
-    readonly settings: Settings;
-    readonly result: CompactionResult<Message>;
-    readonly at: string;
-  },
+  { archive, ports, settings, transcript: { system, tools } }: Job,
+  sessionId: string,
+  { report, summary }: CompactionResult<Message>,
 ): Promise<void> {
+  const { counter, model, strategy, unseenTokens } = settings;
   if (report.plan === undefined || report.archive === undefined) return;
   await archive.saveSummary(sessionId, report.archive.step, {
     version: summary === undefined ? undefined : report.summaryVersion,
     text: summary,
     strategy,
     summarizer: report.summarizer ?? "none",
-    at,
+    at: ports.now().toISOString(),
     model,
     tokens: report.summaryTokens,
     tokensBefore: report.tokensBefore,
@@ -187,10 +169,7 @@ async function saveRecord(
   });
 }
 
-/**
- * Records the compaction of a written session in the archive, and sends its events to the configured exporters. Resolves
- * once all are delivered.
- */
+/** Records a written compaction in the archive, and resolves once the exporters of the settings have its events. */
 export async function traceCompaction(
   { settings, archive, ports }: Job,
   { sessionId, result: { report, summary } }: Outcome,

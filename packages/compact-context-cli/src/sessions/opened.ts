@@ -4,7 +4,7 @@ import type { Source } from "../files/source.ts";
 import { type Invocation, oneOf } from "../flags.ts";
 import { createProgress, type Progress } from "../ports.ts";
 import type { ReplayPorts } from "../replay/replay.ts";
-import { countedAlone, earlySettings, type Settings, settingsFor } from "../settings.ts";
+import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import { readTranscript, TRANSCRIPT_FORMATS } from "../transcripts/read.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 import { openTranscript } from "./discovery.ts";
@@ -85,10 +85,16 @@ export async function openPlayed(
 ): Promise<OpenedSession & { readonly replayPorts: ReplayPorts }> {
   const opened = await openSession(invocation);
   const { terminal, ports } = invocation;
-  const settings = countedAlone(opened.settings);
+  const { config, unseenTokens, fixedTokens, tokensBefore } = opened.settings;
   return {
     ...opened,
-    settings: { ...settings, config: withoutTracing(settings.config, command, terminal.warn) },
+    settings: {
+      ...opened.settings,
+      config: withoutTracing(config, command, terminal.warn),
+      unseenTokens: 0,
+      fixedTokens: fixedTokens - unseenTokens,
+      tokensBefore: tokensBefore - unseenTokens,
+    },
     replayPorts: {
       clock: ports.clock,
       onWarning: terminal.warn,

@@ -49,10 +49,7 @@ interface ClaudeRecord {
   readonly logicalParent: string | undefined;
   /** The previous record in the file: replaces a parent that is missing in the file. */
   readonly previous: string | undefined;
-  /**
-   * `link`: carries no context, but other records refer to it. `summary`: the text that replaced earlier
-   * messages.
-   */
+  /** `link`: carries no context, but other records refer to it. `summary`: the text that replaced earlier messages. */
   readonly kind: "user" | "assistant" | "summary" | "boundary" | "link";
   readonly message: JsonRecord;
   readonly synthetic: boolean;
@@ -83,6 +80,8 @@ async function readClaudeCode(source: AsyncIterable<SourceRecord>, log: ReadLog)
       logicalParent: stringOf(record.logicalParentUuid),
       previous: last,
       ...contextOf(record, useless === undefined),
+      synthetic: record.isMeta === true,
+      timestamp: stringOf(record.timestamp),
     });
     if (!isSidechain(record)) last = uuid;
   }
@@ -122,20 +121,12 @@ function uselessKind(record: JsonRecord): string | undefined {
   return typeof subtype === "string" ? `${String(type)} ${subtype}` : String(type);
 }
 
-type Context = Pick<ClaudeRecord, "kind" | "message" | "synthetic" | "timestamp">;
-
-function contextOf(record: JsonRecord, isUseful: boolean): Context {
-  if (!isUseful) return { kind: "link", message: {}, synthetic: false, timestamp: undefined };
-  const timestamp = stringOf(record.timestamp);
-  if (record.type === "system")
-    return { kind: "boundary", message: recordOf(record.compactMetadata), synthetic: false, timestamp };
-  const type = record.type === "user" ? "user" : "assistant";
-  return {
-    kind: record.isCompactSummary === true ? "summary" : type,
-    message: recordOf(record.message),
-    synthetic: record.isMeta === true,
-    timestamp,
-  };
+/** What a record says; a useless one only links others. */
+function contextOf(record: JsonRecord, isUseful: boolean): Pick<ClaudeRecord, "kind" | "message"> {
+  if (!isUseful) return { kind: "link", message: {} };
+  if (record.type === "system") return { kind: "boundary", message: recordOf(record.compactMetadata) };
+  const kind = record.type === "user" ? "user" : "assistant";
+  return { kind: record.isCompactSummary === true ? "summary" : kind, message: recordOf(record.message) };
 }
 
 // ---- the conversation that Claude Code would resume
@@ -157,7 +148,7 @@ function conversation(
   log.leaveOut("abandoned branch", all.filter((record) => isTurn(record) && !included.has(record)).length);
   const stretches = stretchesOf(runs);
   const format = { codec: "anthropic", usage: ANTHROPIC_USAGE, path: "messages", finish } as const;
-  const { itemOf: _, ...told } = decodeStretches(stretches, format, log);
+  const told = decodeStretches(stretches, format, log);
   const answers = stretches.flatMap(({ items }) => items).filter(({ first }) => first.kind === "assistant");
   const model = answers.flatMap(({ native }) => stringOf(native.model) ?? []).at(-1);
   // The maximum of the tokens at which Claude Code compacted by itself.
@@ -172,9 +163,7 @@ function isTurn({ kind }: ClaudeRecord): boolean {
   return kind === "user" || kind === "assistant" || kind === "summary";
 }
 
-/**
- * The chains of records between compactions, oldest first; each runs from its newest record to its boundary.
- */
+/** The chains of records between compactions, oldest first; each runs from its newest record to its boundary. */
 function liveChains(records: Records, log: ReadLog): ClaudeRecord[][] {
   const chains: ClaudeRecord[][] = [];
   const seen = new Set<ClaudeRecord>();
@@ -317,10 +306,7 @@ function finish(message: Message, { first: { kind, uuid, timestamp, synthetic } 
 
 // ---- writing
 
-/**
- * Copies must not report the old prompt: Claude Code reads the last usage as the size of the context and
- * would compact immediately.
- */
+/** Copies without the old usage: Claude Code takes the last one as the size of the context, and would compact. */
 const NO_USAGE = {
   input_tokens: 0,
   cache_creation_input_tokens: 0,

@@ -1,3 +1,4 @@
+import type { Message } from "compact-context";
 import { codecFor } from "compact-context/internal/codecs/formats";
 import { isCompactionType } from "compact-context/internal/core/message";
 import { defined, isRecord, type JsonRecord, listOf, numberOf, recordOf, stringOf, textOf } from "./json.ts";
@@ -81,25 +82,23 @@ async function readCodex(records: AsyncIterable<SourceRecord>, log: ReadLog): Pr
         log.leaveOut([record.type, payload.type].filter((word) => typeof word === "string").join(" "));
     }
   }
-  const { itemOf: _, ...told } = decodeStretches(
-    stretches,
-    {
-      codec: "openai-responses",
-      usage: RESPONSES_USAGE,
-      path: "response_item",
-      finish(message, { timestamp }) {
-        const dated = withMeta(message, { timestamp });
-        return message.role === "user" ? withSummaryVersion(dated) : dated;
-      },
-    },
-    log,
-  );
+  const format = {
+    codec: "openai-responses",
+    usage: RESPONSES_USAGE,
+    path: "response_item",
+    finish,
+  } as const;
   return {
     format: "codex",
-    ...told,
+    ...decodeStretches(stretches, format, log),
     ...facts,
     write: (compacted, ports) => ({ mode: "append", chunks: [compactedLine(compacted, ports, ordinal)] }),
   };
+}
+
+function finish(message: Message, { timestamp }: Item): Message {
+  const dated = withMeta(message, { timestamp });
+  return message.role === "user" ? withSummaryVersion(dated) : dated;
 }
 
 function noteEvent(payload: JsonRecord, stretch: Stretch, log: ReadLog): void {
@@ -136,10 +135,7 @@ function isTyped(native: JsonRecord): boolean {
   return !/^\s*(<[a-z_]+>|# AGENTS\.md instructions)/.test(first);
 }
 
-/**
- * The context with which Codex continues: the recorded replacement, or, in older files, instructions and user
- * messages with the summary.
- */
+/** The context with which Codex continues: the recorded one, or in older files instructions, asks and the summary. */
 function afterCompaction(before: Stretch, payload: JsonRecord, timestamp: string | undefined): Stretch {
   const replacement = payload.replacement_history;
   const spoken = before.items.map(({ native }) => native);

@@ -19,9 +19,7 @@ import {
   type WritePorts,
 } from "./transcript.ts";
 
-/**
- * Events of the Copilot CLI; a compacted session is written as a new file with the events that carry context.
- */
+/** Events of the Copilot CLI; a compacted session is written as a new file with the events that carry context. */
 export const copilotCli: RecordFormat = {
   format: "copilot-cli",
   recognises: (record) =>

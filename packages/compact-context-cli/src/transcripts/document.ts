@@ -16,8 +16,7 @@ import {
   withSummaryVersion,
 } from "./transcript.ts";
 
-// A document keeps its session as one list of entries. A format defines where the list is and how an entry is
-// read.
+// A document keeps its session as one list of entries. A format says where the list is and how an entry is read.
 
 /** Entries that a codec reads. */
 interface CodecList {
@@ -50,11 +49,11 @@ export interface Body extends Facts {
 }
 
 /** A format with one JSON document per file, usually an object; written back with its original whitespace. */
-export function documentFormat<F extends TranscriptFormat>(
-  format: F,
+export function documentFormat(
+  format: TranscriptFormat,
   recognises: DocumentFormat["recognises"],
   open: (container: JsonRecord, log: ReadLog, value: unknown) => Body,
-): DocumentFormat & { readonly format: F } {
+): DocumentFormat {
   return {
     format,
     recognises,
@@ -90,16 +89,11 @@ export function readBody(
 
 type ReadableBody = Required<Pick<Body, "entries" | "path" | "usage">>;
 
-interface ReadEntries extends Pick<Session, "list" | "segments" | "usage"> {
-  /** The file's own entries for these messages; new ones for new or edited messages. */
-  encode(messages: readonly Message[], ports: WritePorts): unknown[];
-}
-
 function readByCodec(
   { entries, path, usage: [fields, usageIn] }: ReadableBody,
   { codec, translate }: CodecList,
   log: ReadLog,
-): ReadEntries {
+) {
   const items = entries.map((entry) => ({
     native: translate?.(entry) ?? entry,
     entry,
@@ -115,24 +109,24 @@ function readByCodec(
       return withSummaryVersion(withMeta(message, { timestamp: stringOf(timestamp) ?? isoTime(ts) }));
     },
   };
-  const { itemOf: _, ...read } = decodeStretches([{ items, carried: 0 }], format, log);
   return {
-    ...read,
-    encode: (kept) =>
+    ...decodeStretches([{ items, carried: 0 }], format, log),
+    /** The file's own entries for these messages; new ones for new or edited messages. */
+    encode: (kept: readonly Message[]): unknown[] =>
       codecFor(codec)
         .encode(kept)
         .map((native) => origins.get(native) ?? native),
   };
 }
 
-function readByFormat({ entries, usage: [fields, usageIn] }: ReadableBody, list: OwnList): ReadEntries {
+function readByFormat({ entries, usage: [fields, usageIn] }: ReadableBody, list: OwnList) {
   const messages = messagesFrom(list.read(entries.map(recordOf))).map(withSummaryVersion);
   const segments = list.segmentsOf?.(messages) ?? [{ messages, carried: 0 }];
   const live = segments.at(-1)?.messages ?? [];
   return {
     segments,
     usage: usageOf(segments, fields, ({ native }) => [usageIn(native)]),
-    encode: (kept, ports) =>
+    encode: (kept: readonly Message[], ports: WritePorts): unknown[] =>
       rebuildEntries(live, kept, (group, original) => list.build(group, original, ports)),
   };
 }

@@ -89,10 +89,7 @@ export interface Line {
   readonly ended: boolean;
 }
 
-/**
- * Splits only at `\n`, since U+2028 and similar characters are ordinary text in JSON; a leading byte order
- * mark is dropped.
- */
+/** Splits only at `\n`: U+2028 and its like are ordinary text in JSON. A leading byte order mark is dropped. */
 export async function* linesOf(source: Chunks | string): AsyncGenerator<Line, void, undefined> {
   // The pieces of an unfinished line, joined once, so that a long line over many chunks takes linear time.
   let pieces: string[] = [];

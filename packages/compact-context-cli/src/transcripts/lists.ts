@@ -25,7 +25,7 @@ const USAGE: Partial<Record<Format, Body["usage"]>> = {
 };
 
 /** A JSON list of messages, or the request body that holds one. */
-export function plainFormat(format: Format): DocumentFormat & { readonly format: Format } {
+export function plainFormat(format: Format): DocumentFormat {
   return documentFormat(
     format,
     (value) => detectPlainFormat(value) === format,

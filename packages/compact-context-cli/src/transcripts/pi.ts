@@ -70,8 +70,9 @@ async function readPi(records: AsyncIterable<SourceRecord>, log: ReadLog): Promi
   for (const { type } of hidden)
     log.leaveOut(type === "message" ? "bashExecution kept from the model" : type);
   const format = { codec: "pi", usage: PI_USAGE, path: "entries", finish } as const;
-  const { itemOf, ...told } = decodeStretches(cut(path), format, log);
-  const context = told.segments.at(-1)?.messages.flatMap((message) => itemOf.get(message)?.entry ?? []) ?? [];
+  const told = decodeStretches(cut(path), format, log);
+  const entryOf = new Map<unknown, PiEntry>(path.map((entry) => [entry.native, entry]));
+  const context = told.segments.at(-1)?.messages.flatMap(({ native }) => entryOf.get(native) ?? []) ?? [];
   const file: PiFile = {
     isTree,
     lastId: entries.findLast(({ id }) => id !== undefined)?.id,

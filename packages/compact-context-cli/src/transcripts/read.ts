@@ -33,10 +33,7 @@ import {
 /** Formats with one record per line. */
 const RECORD_FORMATS: readonly RecordFormat[] = [codex, claudeCode, pi, copilotCli, geminiCliLines];
 
-/**
- * Formats with one document per file; the first that recognizes the document reads it, so plain lists come
- * last.
- */
+/** Formats with one document per file; the first that recognizes the document reads it, so plain lists come last. */
 const DOCUMENT_FORMATS: readonly DocumentFormat[] = [
   aider,
   geminiCli,

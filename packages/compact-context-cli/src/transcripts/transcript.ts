@@ -45,10 +45,7 @@ export interface Problem {
 /** The messages between two compactions: the prompt grew from `messages[0]` to its end. */
 export interface Segment {
   readonly messages: readonly Message[];
-  /**
-   * Number of leading messages that the previous compaction added (summary and kept ones); 0 in the first
-   * segment.
-   */
+  /** Number of leading messages that the previous compaction added (summary and kept ones); 0 in the first segment. */
   readonly carried: number;
   readonly endedBy?: OwnCompaction | undefined;
 }
@@ -130,12 +127,9 @@ export interface Transcript extends Session {
   readonly leftOut: Readonly<Record<string, number>>;
 }
 
-/** Providers of tools with a session format of their own. */
-const TOOL_PROVIDERS: Readonly<Partial<Record<TranscriptFormat, Format>>> = { "gemini-cli": "gemini" };
-
 /** The format of the calls that the session's tool makes; undefined if several are possible. */
 export function providerOf({ list, format }: Transcript): Format | undefined {
-  return list ?? TOOL_PROVIDERS[format];
+  return list ?? (format === "gemini-cli" ? "gemini" : undefined);
 }
 
 /** Collects content that a reader cannot use, so that nothing disappears silently. */
@@ -184,9 +178,7 @@ export interface SourceRecord {
 
 // ---- messages
 
-/**
- * The content of one message of a format without a codec; one entry of the file may hold several messages.
- */
+/** The content of one message of a format without a codec; one entry of the file may hold several messages. */
 export interface Reading extends Pick<Message, "role" | "parts" | "native" | "meta"> {
   /** The entry's own id. */
   readonly id?: string;
@@ -250,21 +242,21 @@ interface StretchFormat<T extends Item> {
   finish(message: Message, item: T): Message;
 }
 
-/** Decodes all stretches as one list, so that ids are unique across the session; `itemOf` has each message's item. */
+/** Decodes all stretches as one list, so that ids are unique across the session. */
 export function decodeStretches<T extends Item>(
   stretches: readonly Stretch<T>[],
   { codec, path, usage, finish }: StretchFormat<T>,
   log: ReadLog,
-): Required<Pick<Session, "list" | "segments" | "usage">> & { readonly itemOf: ReadonlyMap<unknown, T> } {
+): Pick<Session, "list" | "segments" | "usage"> {
   const items = stretches.flatMap((stretch) => stretch.items);
   const decoded = decodeReadable(codec, items, path, log).values();
-  const itemOf = new Map<unknown, T>();
+  const reported = new Map<Message, Item["reported"]>();
   const segments = stretches.map(({ items: own, carried, endedBy }): Segment => {
     const found = own.map((item) => {
       const message = decoded.next().value;
       if (message === undefined) return [];
       const finished = finish(message, item);
-      itemOf.set(finished, item);
+      reported.set(finished, item.reported);
       return [finished];
     });
     return { messages: found.flat(), carried: found.slice(0, carried).flat().length, endedBy };
@@ -272,8 +264,7 @@ export function decodeStretches<T extends Item>(
   return {
     list: codec,
     segments,
-    usage: usageOf(segments, usage, (message) => itemOf.get(message)?.reported ?? []),
-    itemOf,
+    usage: usageOf(segments, usage, (message) => reported.get(message) ?? []),
   };
 }
 
