@@ -154,7 +154,7 @@ function sessionParts(
   const warn = (diagnostic: Diagnostic): void => emit({ type: "warning", diagnostic });
   return {
     session: new AgentSession({ id, messages, journal, warn }),
-    skills: new SkillSession({ skills: options.skills ?? [], sessionId: id, ports: options, emit, clock }),
+    skills: new SkillSession({ sessionId: id, options, emit, clock }),
     related: related.slice(-MOST_RELATED),
     spent: NOTHING_SPENT,
     recalled: [],
@@ -303,9 +303,7 @@ function createManagers(
   };
 }
 
-/**
- * Tool output can be huge: what is sent must be limited, and the whole archived, before the first request.
- */
+/** Tool output can be huge: what is sent must be limited, and the whole archived, before the first request. */
 function requireOutputLimit({ config }: CompactManager): void {
   if (config.policy.maxToolResultTokens !== undefined) return;
   throw new CompactError("InvalidConfig", "an agent's manager needs policy.maxToolResultTokens", {
@@ -316,9 +314,7 @@ function requireOutputLimit({ config }: CompactManager): void {
 
 type AgentManagerPorts = ManagerPorts & Pick<ChannelMemory["ports"], "beforeCompaction">;
 
-/**
- * Ports of managers created here: the host's own, skill hooks, and memory except for sub-agents' sessions.
- */
+/** Ports of managers created here: the host's own, skill hooks, and memory except for sub-agents' sessions. */
 function managerPorts(options: AgentOptions, state: () => AgentState): AgentManagerPorts {
   const { memory, managerPorts: given } = options;
   const memoryOf = (sessionId: string): ChannelMemory["ports"] | undefined =>

@@ -78,16 +78,11 @@ export interface Agent {
   resume(sessionId: string): Promise<void>;
   /** For `/memory`: its files, and its results for a query. */
   memory(query?: string): Promise<MemoryView>;
-  /**
-   * For work outside of turns, such as a memory's: asks the agent's model; the cost is counted in `spent`.
-   */
+  /** For work outside of turns, such as a memory's: asks the agent's model; the cost is counted in `spent`. */
   ask(request: TextModelRequest): Promise<TextModelAnswer>;
   /** For `/model`: switches to another model; the session's state carries over if both managers share their storage. */
   useModel(model: AgentModel): Promise<void>;
-  /**
-   * Activates a skill for the user; returns what part of it cannot run. Throws `NotFound` for an unknown
-   * skill.
-   */
+  /** Activates a skill for the user; returns what part of it cannot run. Throws `NotFound` for an unknown skill. */
   useSkill(name: string): readonly Diagnostic[];
   /** Deactivates a skill; false if it was not in use. */
   endSkill(name: string): boolean;
@@ -250,9 +245,7 @@ async function close({ managers, options, session, journal }: AgentState): Promi
   }
 }
 
-/**
- * The user's message as sent: preceded by recalled memory, hook output, and skills that the user activated.
- */
+/** The user's message as sent: preceded by recalled memory, hook output, and skills that the user activated. */
 async function promptOf(state: AgentState, text: string, signal: AbortSignal): Promise<AgentMessage> {
   const said = await state.skills.run("before_prompt", text, signal);
   const recalled = await recall(state, text);

@@ -306,9 +306,7 @@ function isMessage(value: unknown): value is AgentMessage {
   return (role === "user" || role === "assistant") && (typeof content === "string" || isParts);
 }
 
-/**
- * The list with every call answered: a process that died may have left open calls, or results without a call.
- */
+/** The list with every call answered: a process that died may have left open calls, or results without a call. */
 export function answered(messages: readonly AgentMessage[]): readonly AgentMessage[] {
   return messages.flatMap((message, index): AgentMessage[] => {
     if (message.role === "tool") return answersTo(messages[index - 1], message);

@@ -40,10 +40,7 @@ export interface SubAgent {
   readonly description: string;
   /** The system prompt. */
   readonly prompt: string;
-  /**
-   * Names of the parent's tools that it can use. Default: all. Never includes the tool that starts
-   * sub-agents.
-   */
+  /** Names of the parent's tools that it can use. Default: all. Never includes the tool that starts sub-agents. */
   readonly tools?: readonly string[];
   /** Default: the parent's model. */
   readonly model?: string;

@@ -31,7 +31,8 @@ export interface Intake {
 export function createIntake(
   channelDir: string,
   redactor: Pick<Redactor, "redactValue">,
-  { context, lane }: { readonly context: TaskContext; readonly lane: Lane },
+  context: TaskContext,
+  lane: Lane,
 ): Intake {
   const pending = join(channelDir, WORK_FOLDER, "pending");
   const taken = join(channelDir, WORK_FOLDER, "taken.json");

@@ -1,8 +1,9 @@
-import type { ArchivedMessage, ArchiveProblem } from "../archive/transcript.ts";
+import type { ArchivedMessage } from "../archive/transcript.ts";
 import { codecFor } from "../codecs/formats.ts";
 import { argumentsText, type Format, type Message, type Part, resultText } from "../core/message.ts";
 import { CompactError, characterStart, requireOptions } from "../errors.ts";
 import type { Archive, FoundMessage, SearchHit } from "../search/archive.ts";
+import type { StepProblem } from "../search/session-index.ts";
 import { o200kBase } from "../tokens/encodings/o200k-base.ts";
 
 /** Reads what left the prompt of one session, with secrets redacted; ids of other sessions are not found. */
@@ -105,7 +106,7 @@ export interface Restored {
   /** Where the list differs from the original, and why. */
   readonly differences: readonly Difference[];
   /** Unreadable lines, with their step. */
-  readonly problems: readonly (ArchiveProblem & { readonly step: number })[];
+  readonly problems: readonly StepProblem[];
 }
 
 export interface Difference {
@@ -131,7 +132,7 @@ export async function restoreStep(
   const steps = await archive.steps(sessionId);
   const last = step ?? steps.at(-1) ?? 1;
   const wanted = asSent || !steps.includes(last) ? [last] : steps.filter((one) => one <= last);
-  const problems: Restored["problems"][number][] = [];
+  const problems: StepProblem[] = [];
   let messages: readonly ArchivedMessage[] = [];
   for (const one of wanted) {
     const transcript = await archive.readTranscript(sessionId, one);

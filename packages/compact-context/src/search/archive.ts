@@ -4,7 +4,7 @@ import type { Role } from "../core/message.ts";
 import type { Redaction, StorageDriver } from "../core/ports.ts";
 import { type SessionOwner, sessionKey } from "../core/records.ts";
 import { type Fields, requireFields } from "../core/request.ts";
-import { CompactError, requireOptions } from "../errors.ts";
+import { batches, CompactError, requireOptions } from "../errors.ts";
 import {
   type Deleted,
   deleteOwner,
@@ -208,24 +208,15 @@ async function searchIn(sessions: readonly SessionIndex[], asked: Asked): Promis
   return { hits: await shown(await wholeFirst(candidates, asked), plan, asked), problems };
 }
 
-/**
- * How many candidates are checked for the whole query: this multiple of the limit, and at least
- * `LEAST_LOOKED_AT`.
- */
-const LOOKED_AT = 3;
-const LEAST_LOOKED_AT = 30;
-
+/** How many candidates are checked for the whole query. */
 function lookedAt(limit: number): number {
-  return Math.max(limit * LOOKED_AT, LEAST_LOOKED_AT);
+  return Math.max(3 * limit, 30);
 }
 
 /** Texts read at the same time: each is an open file or a request. */
 const AT_ONCE = 16;
 
-/**
- * Texts that contain the query verbatim come first: adjacent words are a stronger match than the same words
- * apart.
- */
+/** Texts that contain the query verbatim come first: adjacent words are a stronger match than the same words apart. */
 async function wholeFirst(
   ranked: readonly Ranked[],
   { query, limit, indexes }: Asked,
@@ -239,15 +230,11 @@ async function wholeFirst(
   };
   const looked = ranked.slice(0, lookedAt(limit));
   const raised: Ranked[] = [];
-  for (let from = 0; from < looked.length; from += AT_ONCE)
-    raised.push(...(await Promise.all(looked.slice(from, from + AT_ONCE).map(raise))));
+  for (const some of batches(looked, AT_ONCE)) raised.push(...(await Promise.all(some.map(raise))));
   return best(raised, raised.length);
 }
 
-/**
- * Up to this many texts are checked in score order; more are checked in file order, so that each file is read
- * once.
- */
+/** Up to this many texts are checked in score order; more are checked in file order, so that each file is read once. */
 const MANY = 200;
 
 async function havingPhrases(

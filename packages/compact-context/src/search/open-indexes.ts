@@ -1,7 +1,7 @@
 import { unlessDamaged } from "../archive/store.ts";
 import type { StorageDriver } from "../core/ports.ts";
 import { hasOwner, keysOf, readTranscriptKey } from "../core/records.ts";
-import { createKeyedMutex } from "../errors.ts";
+import { batches, createKeyedMutex } from "../errors.ts";
 import type { StoredText } from "./build.ts";
 import type { BlockPlace, Segment } from "./segment.ts";
 import {
@@ -160,9 +160,7 @@ export class OpenIndexes {
         if (stored !== undefined) take(document, stored.text);
       }
     };
-    const all = [...byPlace];
-    for (let start = 0; start < all.length; start += BLOCKS_AT_ONCE)
-      await Promise.all(all.slice(start, start + BLOCKS_AT_ONCE).map(look));
+    for (const some of batches([...byPlace], BLOCKS_AT_ONCE)) await Promise.all(some.map(look));
   }
 
   /**

@@ -36,10 +36,7 @@ const ID_LENGTH = 10;
 const FORMAT = 1;
 const HEAD_LINES = 3;
 
-/**
- * The text of a segment: a header line, the archive ids, the numbers of each message, then the terms in
- * order.
- */
+/** The text of a segment: a header line, the archive ids, the numbers of each message, then the terms in order. */
 export function writeSegment(messages: readonly IndexedMessage[], terms: Iterable<WrittenTerm>): string {
   const lines = [
     JSON.stringify({ format: FORMAT, messages: messages.length }),
@@ -213,9 +210,7 @@ const VALUES: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) =>
 );
 const MORE = 32;
 
-/**
- * Encodes a whole number from 0 to 2^31 - 1 as one character per five bits, lowest first (as in source maps).
- */
+/** Encodes a whole number from 0 to 2^31 - 1 as one character per five bits, lowest first (as in source maps). */
 function writeNumber(value: number): string {
   let text = "";
   let rest = value;

@@ -127,10 +127,7 @@ function escaped(text: string): string {
   return text.replace(ODD, (character) => `%${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/**
- * The searchable text of a message: texts, readable reasoning, calls with their arguments, results, names of
- * media.
- */
+/** The searchable text of a message: texts, readable reasoning, calls with their arguments, results, names of media. */
 export function searchableText(message: Message): string {
   const summary = message.meta?.summaryVersion === undefined ? undefined : readSummary(messageText(message));
   // The tag around a summary is not part of it: quoted in a list, it would look like a real tag.
