@@ -312,14 +312,12 @@ function requireOutputLimit({ config }: CompactManager): void {
   });
 }
 
-type AgentManagerPorts = ManagerPorts & Pick<ChannelMemory["ports"], "beforeCompaction">;
-
 /** Ports of managers created here: the host's own, skill hooks, and memory except for sub-agents' sessions. */
-function managerPorts(options: AgentOptions, state: () => AgentState): AgentManagerPorts {
+function managerPorts(options: AgentOptions, state: () => AgentState): ManagerPorts {
   const { memory, managerPorts: given } = options;
   const memoryOf = (sessionId: string): ChannelMemory["ports"] | undefined =>
     sessionId.includes(SUB_SESSION) ? undefined : memory?.ports;
-  const beforeCompaction: AgentManagerPorts["beforeCompaction"] = async (messages, moment) => {
+  const beforeCompaction: ManagerPorts["beforeCompaction"] = async (messages, moment) => {
     const { sessionId, signal } = moment;
     const own = async (): Promise<void> => {
       if (sessionId === state().session.id) await state().skills.run("before_compact", "compaction", signal);

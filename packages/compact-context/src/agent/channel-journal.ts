@@ -23,14 +23,6 @@ export interface StoredSession {
   readonly related: readonly string[];
 }
 
-/** A logged message and its session. */
-export interface LoggedMessage {
-  readonly session: string;
-  /** ISO 8601. */
-  readonly at: string;
-  readonly message: AgentMessage;
-}
-
 interface ChannelJournalOptions {
   readonly channelDir: string;
   /** Storage used instead of the folder; the host must ensure that only one agent writes there. */
@@ -136,8 +128,8 @@ export class ChannelJournal {
     await this.#write(() => this.#files.put(CHANNEL_FILES.context, [first, ...rest].join("")));
   }
 
-  /** Every message of this channel, oldest first; lines that are not messages are skipped. */
-  async *logged(): AsyncIterable<LoggedMessage> {
+  /** Every message of this channel, oldest first, `at` in ISO 8601; lines that are not messages are skipped. */
+  async *logged(): AsyncIterable<{ session: string; at: string; message: AgentMessage }> {
     await this.#logged;
     let rest = "";
     try {

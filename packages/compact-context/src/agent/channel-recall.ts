@@ -31,22 +31,14 @@ export function channelRecall({ live, related, channelDir }: ChannelRecallOption
   const searchLog = async (text: string, limit: number): Promise<readonly SearchHit[]> => {
     const lines = await logLines();
     const byId = new Map(lines.map((line) => [line.id, line]));
-    const found = createRecallIndex(lines).search(text, { limit });
-    return found.flatMap(({ id, score }) => {
-      const line = byId.get(id);
-      return line === undefined
-        ? []
-        : [
-            {
-              ...placeOf(line),
-              sessionId,
-              id,
-              role: roleOf(line),
-              score,
-              snippet: line.content.slice(0, SNIPPET),
-            },
-          ];
-    });
+    return createRecallIndex(lines)
+      .search(text, { limit })
+      .flatMap(({ id, score }): SearchHit[] => {
+        const line = byId.get(id);
+        if (line === undefined) return [];
+        const snippet = line.content.slice(0, SNIPPET);
+        return [{ ...placeOf(line), sessionId, id, role: roleOf(line), score, snippet }];
+      });
   };
 
   return {

@@ -107,6 +107,7 @@ export function createChannelMemory(options: ChannelMemoryOptions): ChannelMemor
   requireOptions(options, "options", CHANNEL_HINT);
   requireText(options.channelDir, "options.channelDir", CHANNEL_HINT);
   const parts = partsOf(options);
+  const { sessionMemory } = parts.settings;
   return {
     user: options.user,
     recall: (userText, given = {}) => recallFrom(parts, userText, given),
@@ -116,11 +117,11 @@ export function createChannelMemory(options: ChannelMemoryOptions): ChannelMemor
       return parts.refresh.afterTurn(sessionOf(turn), messages, turn.steered === true, parts.begun);
     },
     beforeCompaction: (messages, given = {}) => {
-      const force = parts.settings.sessionMemory.forceRefreshBeforeCompact;
+      const force = sessionMemory.forceRefreshBeforeCompact;
       return boundary(parts, messages, { ...given, force });
     },
     async beforeNewSession(messages, given = {}) {
-      const force = parts.settings.sessionMemory.forceRefreshBeforeNewSession;
+      const force = sessionMemory.forceRefreshBeforeNewSession;
       const done = await boundary(parts, messages, { ...given, force });
       parts.refresh.forget(sessionOf(given));
       return done;
@@ -142,7 +143,7 @@ export function createChannelMemory(options: ChannelMemoryOptions): ChannelMemor
         await parts.lane.run(() => parts.intake.now(sessionId, messages, signal));
       },
       beforeCompaction: async (messages, { sessionId, discarded, signal }) => {
-        const force = parts.settings.sessionMemory.forceRefreshBeforeCompact;
+        const force = sessionMemory.forceRefreshBeforeCompact;
         // With a model, the flush hook consolidates the discarded messages once the compaction is committed.
         const leaves = parts.sidecar === undefined ? discarded : [];
         await boundary(parts, messages, { sessionId, discarded: leaves, signal, force });

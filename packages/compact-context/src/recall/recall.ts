@@ -174,7 +174,8 @@ export function joinSteps(
   const added: ArchivedMessage[] = [];
   let from = 0;
   for (const archived of later.filter(({ message }) => message.meta?.summaryVersion === undefined)) {
-    const fixed = isFixed(archived);
+    const { role } = archived.message;
+    const fixed = role === "system" || role === "developer";
     // Remaining originals precede all new messages; instructions can be anywhere.
     const stays = fixed || added.length === 0;
     const at = stays ? placeOf(archived, originals, fixed ? 0 : from) : -1;
@@ -184,12 +185,9 @@ export function joinSteps(
   return [...originals, ...added];
 }
 
-function isFixed({ message }: ArchivedMessage): boolean {
-  return message.role === "system" || message.role === "developer";
-}
-
 function placeOf(archived: ArchivedMessage, originals: readonly ArchivedMessage[], from: number): number {
-  const pointers = pointersIn(archived.message);
+  const said = readableMessage(archived.message);
+  const pointers = new Set([...said.matchAll(POINTER)].map(([, id = ""]) => id));
   for (let at = from; at < originals.length; at++) {
     const original = originals[at];
     if (original === undefined) continue;
@@ -198,10 +196,6 @@ function placeOf(archived: ArchivedMessage, originals: readonly ArchivedMessage[
     if (original.message.id === archived.message.id || pointers.has(original.archiveId)) return at;
   }
   return -1;
-}
-
-function pointersIn(message: Message): ReadonlySet<string> {
-  return new Set([...readableMessage(message).matchAll(POINTER)].map(([, id = ""]) => id));
 }
 
 /** A message as readable text: texts, calls with their arguments, and results. */

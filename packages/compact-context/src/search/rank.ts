@@ -194,8 +194,9 @@ export function snippetOf(text: string, query: Query, terms: readonly WeighedTer
   const places = [...phrasePlaces(lower, query), ...wordPlaces(text, lower, terms)].sort(
     (one, other) => one.at - other.at,
   );
-  const start = heaviestNear(places, densest(places));
-  if (start === undefined) return cut(text, 0, BEFORE + AFTER);
+  const first = densest(places);
+  if (first === undefined) return cut(text, 0, BEFORE + AFTER);
+  const start = heaviestNear(places, first);
   return cut(text, start.at - BEFORE, Math.max(start.end, start.at) + AFTER);
 }
 
@@ -248,8 +249,7 @@ function densest(places: readonly Place[]): Place | undefined {
 }
 
 /** The heaviest place in the excerpt from `start`: it is shown even if little of the excerpt is. */
-function heaviestNear(places: readonly Place[], start: Place | undefined): Place | undefined {
-  if (start === undefined) return undefined;
+function heaviestNear(places: readonly Place[], start: Place): Place {
   return places
     .filter(({ at }) => at >= start.at && at <= start.at + AFTER)
     .reduce((heaviest, place) => (place.weight > heaviest.weight ? place : heaviest), start);

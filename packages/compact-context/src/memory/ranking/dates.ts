@@ -9,7 +9,8 @@ export interface TimeSpan {
 
 export const DAY: number = 24 * 60 * 60 * 1000;
 
-const listed = (names: string): readonly string[] => names.trim().split(/\s+/);
+/** The words of a table. */
+export const listed = (names: string): readonly string[] => names.trim().split(/\s+/);
 
 /** January first; English also with short forms. */
 const ENGLISH_MONTHS = listed(
