@@ -334,10 +334,8 @@ function managerPorts(options: AgentOptions, state: () => AgentState): ManagerPo
   return { ...given, memoryFlushHook: hears ? memoryFlushHook : undefined, beforeCompaction };
 }
 
-type Work = () => void | Promise<void>;
-
-/** Runs both even if one fails; rejects after both have settled if either failed. */
-async function both(one: Work, other: Work): Promise<void> {
-  const ended = await Promise.allSettled([one, other].map(async (work) => work()));
+/** Runs all even if one fails; rejects after all have settled if any failed. */
+async function both(...works: readonly (() => void | Promise<void>)[]): Promise<void> {
+  const ended = await Promise.allSettled(works.map(async (work) => work()));
   for (const end of ended) if (end.status === "rejected") throw end.reason;
 }

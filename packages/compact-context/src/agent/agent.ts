@@ -318,10 +318,7 @@ function contextOf(state: AgentState): ContextView {
   return contextView({ ...requestOf(state), manager, sessionId, messages, recalled });
 }
 
-/**
- * Compacts now, whatever the size; the instruction is passed to the summarizer. Rejects on failure, with
- * nothing changed.
- */
+/** Compacts now, whatever the size; `instruction` is for the summarizer. On failure nothing is changed. */
 async function compactNow(
   state: AgentState,
   instruction: string | undefined,
@@ -335,10 +332,7 @@ async function compactNow(
   return report;
 }
 
-/**
- * Undoes the newest compaction: restores the list before it and keeps what was added since. False if its
- * originals are not in the archive.
- */
+/** The list before the newest compaction, with what came since; false if the archive lacks its originals. */
 async function undoCompaction(state: AgentState): Promise<boolean> {
   const { session, managers, model } = state;
   const { manager } = managers.of(model);

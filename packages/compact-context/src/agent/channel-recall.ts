@@ -68,10 +68,7 @@ export function channelRecall({ live, related, channelDir }: ChannelRecallOption
   };
 }
 
-/**
- * Scores of different sources are not comparable: their snippets are ranked against each other; the rest
- * follows in order.
- */
+/** Scores of several sources are not comparable: the snippets are ranked together; the rest follows in order. */
 function ranked(hits: readonly SearchHit[], text: string, limit: number): readonly SearchHit[] {
   const found = new Map(hits.map((hit) => [hit.archiveId, hit]));
   const snippets = [...found].map(([id, { snippet: content }]) => ({ id, title: "", content }));

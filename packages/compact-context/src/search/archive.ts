@@ -265,10 +265,7 @@ async function havingPhrases(
   return best(having, having.length);
 }
 
-/**
- * Tests on the raw JSON whether a block can contain a text with all phrases: parsing takes longer than
- * everything else.
- */
+/** Whether the JSON of a block can hold all phrases in one text: parsing takes longer than all else. */
 function phraseInJson({ phrases }: Query): (json: string) => boolean {
   const patterns = phrases.map(({ text }) => {
     const words = text.split(" ").map((word) => JSON.stringify(word).slice(1, -1));

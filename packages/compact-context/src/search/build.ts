@@ -24,10 +24,7 @@ export interface StoredText {
   readonly text: string;
 }
 
-/**
- * A search shows ten messages and reads as many blocks: small blocks are read quickly, but too small means
- * many files.
- */
+/** A search reads as many blocks as it shows messages: small ones are quick to read, too small ones too many. */
 const BLOCK_CHARACTERS = 48 * 1024;
 
 /** Builds a segment from messages added one by one. */

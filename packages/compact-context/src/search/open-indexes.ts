@@ -103,10 +103,7 @@ export class OpenIndexes {
     }
   }
 
-  /**
-   * The stored text of a message, read from its transcript if the index has lost it; undefined if that is
-   * gone too, or damaged.
-   */
+  /** A message's text, from its transcript if the index has lost it; undefined if that is gone too, or damaged. */
   textOf(from: Segment, document: number): Promise<StoredText | undefined> {
     return unlessDamaged(this.#driver, () => this.#readText(from, document), this.#warn);
   }
@@ -163,10 +160,7 @@ export class OpenIndexes {
     for (const some of batches([...byPlace], BLOCKS_AT_ONCE)) await Promise.all(some.map(look));
   }
 
-  /**
-   * Drops a session's index while `remove` deletes the session from the archive; the index is not updated
-   * meanwhile.
-   */
+  /** Drops a session's index, which is not updated while `remove` deletes the session from the archive. */
   forget(folder: string, remove: () => Promise<void>): Promise<void> {
     return this.#inTurn(folder, async () => {
       try {

@@ -225,10 +225,7 @@ function wordPlaces(written: string, lower: string, terms: readonly WeighedTerm[
   });
 }
 
-/**
- * The place from which most of the weight (each word counted once) falls within a snippet's length; ties: the
- * closest together.
- */
+/** The place with most weight in a snippet's length behind it, each word once; of equals the closest together. */
 function densest(places: readonly Place[]): Place | undefined {
   let found: Place | undefined;
   let [most, closest] = [0, 0];
