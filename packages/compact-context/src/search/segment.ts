@@ -84,15 +84,17 @@ export class Segment {
     const [, ids = 0, table = 0, terms = 0] = this.#starts;
     this.#ids = text.slice(ids, table - 1);
     this.size = this.#ids.length / ID_LENGTH;
-    const numbers = readNumbers(text, table, terms - 1);
-    this.#numbers = new Uint32Array(this.size * 4);
-    for (let at = 0; at < this.#numbers.length; at++) this.#numbers[at] = numbers.next();
+    const written = readNumbers(text, table, terms - 1);
+    const numbers = new Uint32Array(this.size * 4);
     let [worded, words] = [0, 0];
-    for (let document = 0; document < this.size; document++) {
-      const length = this.lengthOf(document);
-      words += length;
-      if (length > 0) worded += 1;
+    for (let at = 0; at < numbers.length; at++) {
+      const number = written.next();
+      numbers[at] = number;
+      if (at % 4 < 3 || number === 0) continue;
+      worded += 1;
+      words += number;
     }
+    this.#numbers = numbers;
     this.worded = worded;
     this.words = words;
   }
