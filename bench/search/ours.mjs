@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRedactor } from "../../packages/compact-context/dist/redaction/redactor.js";
-import { createArchive, createArchiveSearch } from "../../packages/compact-context/dist/search/archive.js";
+import { createArchive } from "../../packages/compact-context/dist/search/archive.js";
 import { createFsDriver } from "../../packages/compact-context/dist/storage/fs/driver.js";
 import { clockTime, heldMegabytes } from "../measure.mjs";
 import { messages, queries, timeQueries } from "./corpus.mjs";
@@ -12,7 +12,8 @@ const [count, asked] = process.argv.slice(2).map(Number);
 const STEP = 250;
 const root = mkdtempSync(join(tmpdir(), "compact-search-"));
 const driver = createFsDriver({ root });
-const archive = createArchive(driver, { redact: createRedactor() });
+const open = () => createArchive(driver, { redact: createRedactor() });
+const archive = open();
 let step = 0;
 const batch = [];
 for (const message of messages(count)) {
@@ -20,10 +21,9 @@ for (const message of messages(count)) {
   if (batch.length === STEP) await archive.saveTranscript("session", ++step, batch.splice(0));
 }
 
-const open = () => createArchiveSearch(driver, { nameOf: async (folder) => folder });
 const before = heldMegabytes();
 const built = open();
-const build = await clockTime(() => built.refresh("session"));
+const build = await clockTime(() => built.findMessage("session", "none"));
 const cold = open();
 const first = await clockTime(() => cold.search("kalo", { sessionId: "session" }));
 const texts = queries(asked);

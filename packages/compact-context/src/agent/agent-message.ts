@@ -113,9 +113,7 @@ export type AgentModelPart =
 
 /** The only interface between an agent and its language model. */
 export interface AgentModel {
-  /**
-   * Display name, such as `openai:gpt-5.4-mini`; window and prices are looked up by the part after the colon.
-   */
+  /** Display name, such as `openai:gpt-5.4-mini`; window and prices are looked up by the part after the colon. */
   readonly name: string;
   /** Tokens of input and output together, if known. */
   readonly window?: number;

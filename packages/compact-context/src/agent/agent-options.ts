@@ -3,9 +3,8 @@ import type { StorageDriver } from "../core/ports.ts";
 import type { CompactManager, ManagerPorts } from "../create-manager.ts";
 import type { ChannelMemory } from "../memory/channel-memory.ts";
 import type { AgentModel } from "./agent-message.ts";
-import type { Skill, SubAgent } from "./definitions.ts";
+import type { HookEvent, Skill, SubAgent } from "./definitions.ts";
 import type { Diagnostic } from "./event.ts";
-import type { HookFunction, RunCommand } from "./skills.ts";
 import type { AgentLimits, AgentTool, Permissions } from "./tool.ts";
 
 /**
@@ -13,6 +12,22 @@ import type { AgentLimits, AgentTool, Permissions } from "./tool.ts";
  * notified of compactions.
  */
 export type ManagerFactory = (model: AgentModel, ports: ManagerPorts) => CompactManager;
+
+/** Argument of a hook. */
+export interface HookContext {
+  readonly event: HookEvent;
+  readonly skill: string;
+  readonly sessionId: string;
+  /** The prompt, the answer, the sub-agent's answer, or the reason for the compaction. */
+  readonly text: string;
+  readonly signal: AbortSignal;
+}
+
+/** The returned text is reported; before a prompt it is added to the prompt. */
+type HookFunction = (context: HookContext) => string | undefined | Promise<string | undefined>;
+
+/** Runs a command that a skill declares; resolves to its output, rejects on failure. */
+type RunCommand = (command: string, context: HookContext) => Promise<string>;
 
 export interface AgentOptions {
   readonly model: AgentModel;
@@ -35,9 +50,7 @@ export interface AgentOptions {
    * held in memory only.
    */
   readonly channelDir?: string;
-  /**
-   * Stores those two files instead of the folder; the host must then ensure that only one agent uses them.
-   */
+  /** Stores those two files instead of the folder; the host must then ensure that only one agent uses them. */
   readonly sessionStorage?: StorageDriver;
   /** Base of relative paths of tools, sub-agents and skills. Default: the working directory. */
   readonly workspaceDir?: string;
@@ -47,10 +60,7 @@ export interface AgentOptions {
   readonly hookFunctions?: Readonly<Record<string, HookFunction>>;
   /** Runs commands that skills declare, each after `permissions` allowed it. If omitted, none is run. */
   readonly runCommand?: RunCommand;
-  /**
-   * Asked before every tool call except those that only read the session itself. If omitted, everything is
-   * allowed.
-   */
+  /** Asked before every tool call except those that only read the session itself. If omitted, everything is allowed. */
   readonly permissions?: Permissions;
   readonly limits?: Partial<AgentLimits>;
   /** Called with problems outside of a turn. */

@@ -154,7 +154,7 @@ function sessionParts(
   const warn = (diagnostic: Diagnostic): void => emit({ type: "warning", diagnostic });
   return {
     session: new AgentSession({ id, messages, journal, warn }),
-    skills: new SkillSession({ skills: options.skills ?? [], sessionId: id, ports: options, emit, clock }),
+    skills: new SkillSession({ sessionId: id, options, emit, clock }),
     related: related.slice(-MOST_RELATED),
     spent: NOTHING_SPENT,
     recalled: [],
@@ -303,9 +303,7 @@ function createManagers(
   };
 }
 
-/**
- * Tool output can be huge: what is sent must be limited, and the whole archived, before the first request.
- */
+/** Tool output can be huge: what is sent must be limited, and the whole archived, before the first request. */
 function requireOutputLimit({ config }: CompactManager): void {
   if (config.policy.maxToolResultTokens !== undefined) return;
   throw new CompactError("InvalidConfig", "an agent's manager needs policy.maxToolResultTokens", {
@@ -314,16 +312,12 @@ function requireOutputLimit({ config }: CompactManager): void {
   });
 }
 
-type AgentManagerPorts = ManagerPorts & Pick<ChannelMemory["ports"], "beforeCompaction">;
-
-/**
- * Ports of managers created here: the host's own, skill hooks, and memory except for sub-agents' sessions.
- */
-function managerPorts(options: AgentOptions, state: () => AgentState): AgentManagerPorts {
+/** Ports of managers created here: the host's own, skill hooks, and memory except for sub-agents' sessions. */
+function managerPorts(options: AgentOptions, state: () => AgentState): ManagerPorts {
   const { memory, managerPorts: given } = options;
   const memoryOf = (sessionId: string): ChannelMemory["ports"] | undefined =>
     sessionId.includes(SUB_SESSION) ? undefined : memory?.ports;
-  const beforeCompaction: AgentManagerPorts["beforeCompaction"] = async (messages, moment) => {
+  const beforeCompaction: ManagerPorts["beforeCompaction"] = async (messages, moment) => {
     const { sessionId, signal } = moment;
     const own = async (): Promise<void> => {
       if (sessionId === state().session.id) await state().skills.run("before_compact", "compaction", signal);
@@ -340,10 +334,8 @@ function managerPorts(options: AgentOptions, state: () => AgentState): AgentMana
   return { ...given, memoryFlushHook: hears ? memoryFlushHook : undefined, beforeCompaction };
 }
 
-type Work = () => void | Promise<void>;
-
-/** Runs both even if one fails; rejects after both have settled if either failed. */
-async function both(one: Work, other: Work): Promise<void> {
-  const ended = await Promise.allSettled([one, other].map(async (work) => work()));
+/** Runs all even if one fails; rejects after all have settled if any failed. */
+async function both(...works: readonly (() => void | Promise<void>)[]): Promise<void> {
+  const ended = await Promise.allSettled(works.map(async (work) => work()));
   for (const end of ended) if (end.status === "rejected") throw end.reason;
 }

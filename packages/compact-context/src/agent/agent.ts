@@ -78,16 +78,11 @@ export interface Agent {
   resume(sessionId: string): Promise<void>;
   /** For `/memory`: its files, and its results for a query. */
   memory(query?: string): Promise<MemoryView>;
-  /**
-   * For work outside of turns, such as a memory's: asks the agent's model; the cost is counted in `spent`.
-   */
+  /** For work outside of turns, such as a memory's: asks the agent's model; the cost is counted in `spent`. */
   ask(request: TextModelRequest): Promise<TextModelAnswer>;
   /** For `/model`: switches to another model; the session's state carries over if both managers share their storage. */
   useModel(model: AgentModel): Promise<void>;
-  /**
-   * Activates a skill for the user; returns what part of it cannot run. Throws `NotFound` for an unknown
-   * skill.
-   */
+  /** Activates a skill for the user; returns what part of it cannot run. Throws `NotFound` for an unknown skill. */
   useSkill(name: string): readonly Diagnostic[];
   /** Deactivates a skill; false if it was not in use. */
   endSkill(name: string): boolean;
@@ -250,9 +245,7 @@ async function close({ managers, options, session, journal }: AgentState): Promi
   }
 }
 
-/**
- * The user's message as sent: preceded by recalled memory, hook output, and skills that the user activated.
- */
+/** The user's message as sent: preceded by recalled memory, hook output, and skills that the user activated. */
 async function promptOf(state: AgentState, text: string, signal: AbortSignal): Promise<AgentMessage> {
   const said = await state.skills.run("before_prompt", text, signal);
   const recalled = await recall(state, text);
@@ -325,10 +318,7 @@ function contextOf(state: AgentState): ContextView {
   return contextView({ ...requestOf(state), manager, sessionId, messages, recalled });
 }
 
-/**
- * Compacts now, whatever the size; the instruction is passed to the summarizer. Rejects on failure, with
- * nothing changed.
- */
+/** Compacts now, whatever the size; `instruction` is for the summarizer. On failure nothing is changed. */
 async function compactNow(
   state: AgentState,
   instruction: string | undefined,
@@ -342,10 +332,7 @@ async function compactNow(
   return report;
 }
 
-/**
- * Undoes the newest compaction: restores the list before it and keeps what was added since. False if its
- * originals are not in the archive.
- */
+/** The list before the newest compaction, with what came since; false if the archive lacks its originals. */
 async function undoCompaction(state: AgentState): Promise<boolean> {
   const { session, managers, model } = state;
   const { manager } = managers.of(model);

@@ -16,19 +16,8 @@ import { type Diagnostic, diagnosticOf } from "./event.ts";
 export interface StoredSession {
   readonly id: string;
   readonly messages: readonly AgentMessage[];
-  /**
-   * Sessions whose archives also belong to the channel: earlier ones and those of sub-agents. Oldest first,
-   * at most 200.
-   */
+  /** Sessions whose archives also belong to the channel, such as sub-agents'; oldest first, at most 200. */
   readonly related: readonly string[];
-}
-
-/** A logged message and its session. */
-export interface LoggedMessage {
-  readonly session: string;
-  /** ISO 8601. */
-  readonly at: string;
-  readonly message: AgentMessage;
 }
 
 interface ChannelJournalOptions {
@@ -136,8 +125,8 @@ export class ChannelJournal {
     await this.#write(() => this.#files.put(CHANNEL_FILES.context, [first, ...rest].join("")));
   }
 
-  /** Every message of this channel, oldest first; lines that are not messages are skipped. */
-  async *logged(): AsyncIterable<LoggedMessage> {
+  /** Every message of this channel, oldest first, `at` in ISO 8601; lines that are not messages are skipped. */
+  async *logged(): AsyncIterable<{ session: string; at: string; message: AgentMessage }> {
     await this.#logged;
     let rest = "";
     try {
@@ -306,9 +295,7 @@ function isMessage(value: unknown): value is AgentMessage {
   return (role === "user" || role === "assistant") && (typeof content === "string" || isParts);
 }
 
-/**
- * The list with every call answered: a process that died may have left open calls, or results without a call.
- */
+/** The list with every call answered: a process that died may have left open calls, or results without a call. */
 export function answered(messages: readonly AgentMessage[]): readonly AgentMessage[] {
   return messages.flatMap((message, index): AgentMessage[] => {
     if (message.role === "tool") return answersTo(messages[index - 1], message);

@@ -31,22 +31,14 @@ export function channelRecall({ live, related, channelDir }: ChannelRecallOption
   const searchLog = async (text: string, limit: number): Promise<readonly SearchHit[]> => {
     const lines = await logLines();
     const byId = new Map(lines.map((line) => [line.id, line]));
-    const found = createRecallIndex(lines).search(text, { limit });
-    return found.flatMap(({ id, score }) => {
-      const line = byId.get(id);
-      return line === undefined
-        ? []
-        : [
-            {
-              ...placeOf(line),
-              sessionId,
-              id,
-              role: roleOf(line),
-              score,
-              snippet: line.content.slice(0, SNIPPET),
-            },
-          ];
-    });
+    return createRecallIndex(lines)
+      .search(text, { limit })
+      .flatMap(({ id, score }): SearchHit[] => {
+        const line = byId.get(id);
+        if (line === undefined) return [];
+        const snippet = line.content.slice(0, SNIPPET);
+        return [{ ...placeOf(line), sessionId, id, role: roleOf(line), score, snippet }];
+      });
   };
 
   return {
@@ -76,10 +68,7 @@ export function channelRecall({ live, related, channelDir }: ChannelRecallOption
   };
 }
 
-/**
- * Scores of different sources are not comparable: their snippets are ranked against each other; the rest
- * follows in order.
- */
+/** Scores of several sources are not comparable: the snippets are ranked together; the rest follows in order. */
 function ranked(hits: readonly SearchHit[], text: string, limit: number): readonly SearchHit[] {
   const found = new Map(hits.map((hit) => [hit.archiveId, hit]));
   const snippets = [...found].map(([id, { snippet: content }]) => ({ id, title: "", content }));

@@ -40,10 +40,7 @@ export interface SubAgent {
   readonly description: string;
   /** The system prompt. */
   readonly prompt: string;
-  /**
-   * Names of the parent's tools that it can use. Default: all. Never includes the tool that starts
-   * sub-agents.
-   */
+  /** Names of the parent's tools that it can use. Default: all. Never includes the tool that starts sub-agents. */
   readonly tools?: readonly string[];
   /** Default: the parent's model. */
   readonly model?: string;
@@ -59,9 +56,6 @@ export interface SubAgent {
   readonly place: string;
 }
 
-const LEVELS = ["off", "minimal", "low", "medium", "high"] as const;
-const MODES = ["isolated", "contextual"] as const;
-const MEMORIES = ["none", "relevant", "session", "channel"] as const;
 const SUB_AGENT_FIELDS = [
   "name",
   "description",
@@ -84,8 +78,8 @@ export function loadSubAgents(folders: readonly string[]): Promise<Loaded<SubAge
 
 function readSubAgent(file: Frontmatter, place: string): SubAgent {
   const { name, description } = file.identity("Say in a sentence what to call it for.");
-  const contextMode = file.choice("contextMode", MODES) ?? "isolated";
-  const memory = file.choice("memory", MEMORIES);
+  const contextMode = file.choice("contextMode", ["isolated", "contextual"]) ?? "isolated";
+  const memory = file.choice("memory", ["none", "relevant", "session", "channel"]);
   file.tellOthers(SUB_AGENT_FIELDS);
   if (contextMode === "isolated" && memory !== undefined && memory !== "none")
     file.remark(
@@ -103,7 +97,7 @@ function readSubAgent(file: Frontmatter, place: string): SubAgent {
     contextMode,
     memory: contextMode === "isolated" ? "none" : (memory ?? "relevant"),
     paths: file.list("paths"),
-    thinkingLevel: file.choice("thinkingLevel", LEVELS),
+    thinkingLevel: file.choice("thinkingLevel", ["off", "minimal", "low", "medium", "high"]),
     limits: defined({
       requests: file.amount("maxTurns", 1000),
       calls: file.amount("maxToolCalls", 10_000),
@@ -165,7 +159,6 @@ const SKILL_FIELDS = [
 const FOREIGN = ["license", "metadata", "version", "compatibility", "author", "tags"];
 const BOUNDS = ["allowed_tools", "paths", "memory_scope"];
 const LOOKS_LIKE_A_BOUND = /tool|path|permission|allow|deny|scope|sandbox/i;
-const SCOPES = ["none", "relevant", "session"] as const;
 const HOOK_SECONDS = 10;
 const MOST_HOOK_SECONDS = 120;
 
@@ -196,7 +189,7 @@ function readSkill(file: Frontmatter, place: string): Skill {
     body: file.body,
     allowedTools,
     paths: file.list("paths"),
-    memoryScope: file.choice("memory_scope", SCOPES),
+    memoryScope: file.choice("memory_scope", ["none", "relevant", "session"]),
     hooks: readHooks(file),
     place,
   };

@@ -21,9 +21,7 @@ export interface ScriptedModelOptions {
   readonly pause?: (signal: AbortSignal, firstPiece: boolean) => Promise<void>;
 }
 
-/**
- * A model without a provider: `answer` computes each answer from the request and its number, starting at 1.
- */
+/** A model without a provider: `answer` computes each answer from the request and its number, starting at 1. */
 export function createScriptedModel(
   answer: (request: AgentModelRequest, turn: number) => ScriptedAnswer | Promise<ScriptedAnswer>,
   options: ScriptedModelOptions = {},

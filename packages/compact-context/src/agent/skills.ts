@@ -1,41 +1,18 @@
 import { type Deadline, orAborted } from "../host.ts";
 import { objectOf, textOf } from "../providers/request.ts";
+import type { AgentOptions, HookContext } from "./agent-options.ts";
 import type { Hook, HookEvent, Skill, SkillMemory } from "./definitions.ts";
 import { type AgentEvent, type Diagnostic, diagnosticText, wordsOf } from "./event.ts";
-import { type AgentTool, type Bound, type Permissions, refusalOf, startShared } from "./tool.ts";
-
-/** Argument of a hook. */
-export interface HookContext {
-  readonly event: HookEvent;
-  readonly skill: string;
-  readonly sessionId: string;
-  /** The prompt, the answer, the sub-agent's answer, or the reason for the compaction. */
-  readonly text: string;
-  readonly signal: AbortSignal;
-}
-
-/** The returned text is reported; before a prompt it is added to the prompt. */
-export type HookFunction = (context: HookContext) => string | undefined | Promise<string | undefined>;
-
-/** Runs a command that a skill declares; resolves to its output, rejects on failure. */
-export type RunCommand = (command: string, context: HookContext) => Promise<string>;
-
-interface HookPorts {
-  readonly hookFunctions?: Readonly<Record<string, HookFunction>>;
-  /** If omitted, commands of skills are not run. */
-  readonly runCommand?: RunCommand;
-  readonly permissions?: Permissions;
-}
+import { type AgentTool, type Bound, refusalOf, startShared } from "./tool.ts";
 
 interface SkillInUse {
   readonly skill: Skill;
   readonly by: "user" | "model";
 }
 
-interface SkillSessionOptions {
-  readonly skills: readonly Skill[];
+interface SkillPorts {
   readonly sessionId: string;
-  readonly ports: HookPorts;
+  readonly options: AgentOptions;
   readonly emit: (event: AgentEvent) => void;
   /** Monotonic clock, milliseconds. */
   readonly clock: () => number;
@@ -48,22 +25,19 @@ const MOST_TEXT = 2000;
 /** Skills active in one session. */
 export class SkillSession {
   readonly inUse: SkillInUse[] = [];
-  readonly #options: SkillSessionOptions;
+  readonly #ports: SkillPorts;
 
-  constructor(options: SkillSessionOptions) {
-    this.#options = options;
+  constructor(ports: SkillPorts) {
+    this.#ports = ports;
   }
 
-  /**
-   * Activates a skill; returns its text for a model, and the hooks that cannot run. Undefined for an unknown
-   * name.
-   */
+  /** Activates a skill; returns its text for a model, and the hooks that cannot run. Undefined for an unknown name. */
   begin(
     name: string,
     by: SkillInUse["by"],
   ): { readonly text: string; readonly problems: readonly Diagnostic[] } | undefined {
-    const { skills, emit, ports } = this.#options;
-    const skill = skills.find((one) => one.name === name);
+    const { options, emit } = this.#ports;
+    const skill = options.skills?.find((one) => one.name === name);
     if (skill === undefined) return undefined;
     const known = this.inUse.findIndex((one) => one.skill.name === name);
     if (known === -1) {
@@ -71,7 +45,7 @@ export class SkillSession {
       emit({ type: "skillStarted", name });
     } else if (by === "user") this.inUse[known] = { skill, by };
     const problems = skill.hooks.flatMap(([event, hook]): Diagnostic[] => {
-      const problem = unrunnable(hook, ports);
+      const problem = unrunnable(hook, options);
       if (problem === undefined) return [];
       return [{ ...problem, code: "bad-hook", message: `${event}: ${problem.message}`, place: hook.place }];
     });
@@ -83,7 +57,7 @@ export class SkillSession {
     const index = this.inUse.findIndex((one) => one.skill.name === name);
     if (index === -1 || (by === "model" && this.inUse[index]?.by === "user")) return false;
     this.inUse.splice(index, 1);
-    this.#options.emit({ type: "skillEnded", name });
+    this.#ports.emit({ type: "skillEnded", name });
     return true;
   }
 
@@ -100,10 +74,7 @@ export class SkillSession {
     return NARROWEST.find((scope) => this.inUse.some(({ skill }) => skill.memoryScope === scope));
   }
 
-  /**
-   * Runs the hooks of the skills in use, sequentially; failures are reported. Resolves to their combined
-   * output.
-   */
+  /** Runs the hooks of the skills in use, sequentially; failures are reported. Resolves to their combined output. */
   async run(event: HookEvent, text: string, signal: AbortSignal): Promise<string> {
     const due = this.inUse.flatMap(({ skill }) =>
       skill.hooks.flatMap(([when, hook]) => (when === event ? [{ hook, skill: skill.name }] : [])),
@@ -111,8 +82,8 @@ export class SkillSession {
     const said: string[] = [];
     for (const { hook, skill } of due) {
       if (signal.aborted) break;
-      const { sessionId } = this.#options;
-      said.push(await runHook(hook, { event, skill, sessionId, text, signal }, this.#options));
+      const { sessionId } = this.#ports;
+      said.push(await runHook(hook, { event, skill, sessionId, text, signal }, this.#ports));
     }
     return said.filter((output) => output !== "").join("\n");
   }
@@ -121,16 +92,20 @@ export class SkillSession {
 async function runHook(
   hook: Hook,
   context: HookContext,
-  { emit, clock, ports }: SkillSessionOptions,
+  { emit, clock, options }: SkillPorts,
 ): Promise<string> {
   const { event, skill, signal } = context;
   let deadline: Deadline | undefined;
   try {
-    await orAborted(allowed(hook, context, ports), signal);
+    await orAborted(allowed(hook, context, options), signal);
     // The hook's timeout starts once it runs: waiting for a person's permission is unlimited.
     deadline = startShared(hook.seconds * 1000, signal);
     const started = clock();
-    const work = start(hook, { ...context, signal: deadline.signal }, ports);
+    const within = { ...context, signal: deadline.signal };
+    const work = (async () =>
+      "call" in hook
+        ? options.hookFunctions?.[hook.call]?.(within)
+        : options.runCommand?.(hook.run, within))();
     const output = ((await orAborted(work, deadline.signal)) ?? "").trim().slice(0, MOST_TEXT);
     emit({ type: "hookRan", skill, event, output, elapsedMs: clock() - started });
     return output;
@@ -146,27 +121,19 @@ async function runHook(
 }
 
 /** Rejects if the hook cannot run, or the user does not allow its command. */
-async function allowed(hook: Hook, { skill, signal }: HookContext, ports: HookPorts): Promise<void> {
-  const problem = unrunnable(hook, ports);
+async function allowed(hook: Hook, { skill, signal }: HookContext, options: AgentOptions): Promise<void> {
+  const problem = unrunnable(hook, options);
   if (problem !== undefined) throw new Error(problem.message);
   if ("call" in hook) return;
   const asked = { tool: "run", arguments: { command: hook.run }, skill, signal };
-  const permission = (await ports.permissions?.(asked)) ?? "allow";
+  const permission = (await options.permissions?.(asked)) ?? "allow";
   if (refusalOf(permission) !== undefined) throw new Error("the user did not allow the command");
-}
-
-async function start(
-  hook: Hook,
-  context: HookContext,
-  { hookFunctions, runCommand }: HookPorts,
-): Promise<string | undefined> {
-  return "call" in hook ? hookFunctions?.[hook.call]?.(context) : runCommand?.(hook.run, context);
 }
 
 /** Why a hook cannot run, and how to fix it. */
 function unrunnable(
   hook: Hook,
-  { hookFunctions = {}, runCommand, permissions }: HookPorts,
+  { hookFunctions = {}, runCommand, permissions }: AgentOptions,
 ): Pick<Diagnostic, "message" | "hint"> | undefined {
   if ("run" in hook) {
     if (runCommand !== undefined && permissions !== undefined) return undefined;

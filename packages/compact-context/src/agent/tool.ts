@@ -212,7 +212,7 @@ export interface Bound {
 /** Why a call would leave the bound; undefined if it stays inside. Symbolic links are resolved first. */
 export async function outsideOf(
   { by, tools, paths }: Bound,
-  { tool, arguments: args }: { readonly tool: AgentTool; readonly arguments: unknown },
+  { tool, arguments: args }: CallToCheck,
   workspaceDir: string,
 ): Promise<string | undefined> {
   if (tools?.includes(tool.name) === false)

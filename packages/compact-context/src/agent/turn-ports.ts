@@ -137,10 +137,7 @@ export async function askModel(
   return { text, stop: "other" };
 }
 
-/**
- * Why a call is refused: checks the bounds of the sub-agent and of the skills in use, then asks for
- * permission.
- */
+/** Why a call is refused: checks the bounds of the sub-agent and of the skills in use, then asks for permission. */
 async function refusal(
   call: CallToCheck,
   { options, skills }: AgentState,
@@ -161,9 +158,7 @@ async function refusal(
 
 export const SUB_AGENT = "sub_agent";
 
-/**
- * The tool with which an agent delegates a task to a sub-agent; the answer is limited like any tool output.
- */
+/** The tool with which an agent delegates a task to a sub-agent; the answer is limited like any tool output. */
 function subAgentTool(state: AgentState, subAgents: readonly SubAgent[]): AgentTool {
   const names = subAgents.map(({ name }) => name);
   const list = subAgents.map(({ name, description }) => `- ${name}: ${description}`);
@@ -273,10 +268,7 @@ const ENDS: Readonly<Record<TurnEnd, string>> = {
   failed: "failed",
 };
 
-/**
- * The answer; if there is none, throws with the cause and the last text, so that the parent sees a failed
- * call.
- */
+/** The answer; if there is none, throws with the cause and the last text, so that the parent sees a failed call. */
 function answerOf(name: string, { end, text, cause }: TurnResult): string {
   if (end === "answered") return text === "" ? `The sub-agent ${name} gave no answer.` : text;
   const said = text === "" ? "It said nothing before." : `What it said last:\n${text}`;

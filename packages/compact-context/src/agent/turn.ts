@@ -1,3 +1,4 @@
+import { startsWith } from "../errors.ts";
 import { fitHarder, type HostCall, type HostManager, type HostPreflight, orAborted } from "../host.ts";
 import { NO_ANSWER } from "../memory/memory-task.ts";
 import { objectOf } from "../providers/request.ts";
@@ -103,9 +104,8 @@ async function fitRequest(ports: TurnPorts, signal: AbortSignal): Promise<void> 
   const call = callOf(ports, signal);
   session.usage = undefined;
   const sent = await preflight(call);
-  const { messages } = call;
-  const same = sent.length === messages.length && sent.every((message, index) => message === messages[index]);
-  if (!same) await session.replace(sent);
+  const isSame = sent.length === call.messages.length && startsWith(sent, call.messages);
+  if (!isSame) await session.replace(sent);
 }
 
 function callOf({ session, system, tools }: TurnPorts, signal: AbortSignal): HostCall<AgentMessage> {
@@ -143,7 +143,7 @@ async function ask(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer |
     thinkingLevel,
   };
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await callModel(model, request, { emit, silenceMs: limits.modelSilenceMs });
+    const answer = await callModel(model, request, emit, limits.modelSilenceMs);
     if (!("error" in answer) || signal.aborted || attempt > limits.retries || !passes(answer.error))
       return answer;
     const reason = diagnosticOf(answer.error).message;
@@ -161,11 +161,8 @@ async function broken(answer: BrokenAnswer, { session, emit }: TurnPorts, end: T
   const note =
     answer.text === "" ? `${NO_ANSWER}: ${why}]` : `${answer.text}\n[The answer was cut off: ${why}]`;
   await session.add({ role: "assistant", content: [{ type: "text", text: note }] });
-  if (end === "failed")
-    emit({
-      type: "error",
-      diagnostic: { ...diagnosticOf(answer.error, "model-failed"), code: "model-failed" },
-    });
+  const diagnostic = { ...diagnosticOf(answer.error), code: "model-failed" };
+  if (end === "failed") emit({ type: "error", diagnostic });
   return { end, text: answer.text, cause: end === "failed" ? reason : undefined };
 }
 
@@ -205,7 +202,8 @@ type End = Extract<AgentModelPart, { type: "end" }>;
 async function callModel(
   model: AgentModel,
   request: AgentModelRequest,
-  { emit, silenceMs }: { readonly emit: (event: AgentEvent) => void; readonly silenceMs: number },
+  emit: (event: AgentEvent) => void,
+  silenceMs: number,
 ): Promise<ModelAnswer | BrokenAnswer> {
   const pieces: Piece[] = [];
   const stop = new AbortController();

@@ -130,13 +130,13 @@ export async function readMemoryCandidates(
     ["workspace-memory", join(options.workspaceDir, WORKSPACE_FILES.memory)],
     ["channel-history", join(options.channelDir, CHANNEL_FILES.history)],
   ];
+  const maxChars = by === "lines" ? 1 : SECTION_CHARS;
   const read = await Promise.all(
     files.map(async ([source, path]) => {
       const file = await readOrWarn(path, options);
       if (file === undefined) return { candidates: [], state: path };
       const state = `${path} ${file.version} ${file.modified}`;
-      const maxChars = by === "lines" ? 1 : SECTION_CHARS;
-      return { candidates: candidatesOfFile(source, path, { file, maxChars }), state };
+      return { candidates: candidatesOfFile(source, path, file, maxChars), state };
     }),
   );
   return {
@@ -161,7 +161,8 @@ async function readOrWarn(
 function candidatesOfFile(
   source: MemorySource,
   path: string,
-  { file, maxChars }: { readonly file: MemoryFile; readonly maxChars: number },
+  file: MemoryFile,
+  maxChars: number,
 ): readonly MemoryCandidate[] {
   const used = new Set<string>();
   return piecesOf(file.text, maxChars).map(({ first, headings, content }, order) => {
@@ -259,7 +260,7 @@ export async function buildColdCandidates(
     const broken = entries.filter((entry) => entry !== "blank" && !isObject(entry)).length;
     if (broken > 0) warn?.(`${path}: ${broken} of ${lines.length} lines are no JSON and are not searched`);
     return entries.flatMap((entry, index) =>
-      isObject(entry) ? candidateOf(entry, { source, path, line: index + 1 }) : [],
+      isObject(entry) ? candidateOf(entry, source, path, index + 1) : [],
     );
   });
   return (await Promise.all(read)).flat();
@@ -267,7 +268,9 @@ export async function buildColdCandidates(
 
 function candidateOf(
   entry: Readonly<Record<string, unknown>>,
-  { source, path, line }: { readonly source: MemorySource; readonly path: string; readonly line: number },
+  source: MemorySource,
+  path: string,
+  line: number,
 ): readonly MemoryCandidate[] {
   const inner = isObject(entry.message) ? entry.message : entry;
   const content = stripRuntimeContext(textOf(inner.content ?? inner.text ?? entry.message)).trim();

@@ -107,16 +107,21 @@ export function createChannelMemory(options: ChannelMemoryOptions): ChannelMemor
   requireOptions(options, "options", CHANNEL_HINT);
   requireText(options.channelDir, "options.channelDir", CHANNEL_HINT);
   const parts = partsOf(options);
+  const { sessionMemory } = parts.settings;
   return {
     user: options.user,
     recall: (userText, given = {}) => recallFrom(parts, userText, given),
-    afterTurn: (messages, turn = {}) => afterTurn(parts, messages, turn),
+    afterTurn(messages, turn = {}) {
+      parts.live = messages;
+      if (!parts.keepsSession || parts.closed) return false;
+      return parts.refresh.afterTurn(sessionOf(turn), messages, turn.steered === true, parts.begun);
+    },
     beforeCompaction: (messages, given = {}) => {
-      const force = parts.settings.sessionMemory.forceRefreshBeforeCompact;
+      const force = sessionMemory.forceRefreshBeforeCompact;
       return boundary(parts, messages, { ...given, force });
     },
     async beforeNewSession(messages, given = {}) {
-      const force = parts.settings.sessionMemory.forceRefreshBeforeNewSession;
+      const force = sessionMemory.forceRefreshBeforeNewSession;
       const done = await boundary(parts, messages, { ...given, force });
       parts.refresh.forget(sessionOf(given));
       return done;
@@ -138,7 +143,7 @@ export function createChannelMemory(options: ChannelMemoryOptions): ChannelMemor
         await parts.lane.run(() => parts.intake.now(sessionId, messages, signal));
       },
       beforeCompaction: async (messages, { sessionId, discarded, signal }) => {
-        const force = parts.settings.sessionMemory.forceRefreshBeforeCompact;
+        const force = sessionMemory.forceRefreshBeforeCompact;
         // With a model, the flush hook consolidates the discarded messages once the compaction is committed.
         const leaves = parts.sidecar === undefined ? discarded : [];
         await boundary(parts, messages, { sessionId, discarded: leaves, signal, force });
@@ -188,7 +193,7 @@ function partsOf(options: ChannelMemoryOptions): Parts {
     onWarning: warn,
   };
   const lane = createLane(warn);
-  const intake = createIntake(channelDir, redactor, { context, lane });
+  const intake = createIntake(channelDir, redactor, context, lane);
   return {
     writer: context.writer,
     options,
@@ -240,7 +245,7 @@ async function recallFrom(
     return await recallRelevantMemory({
       maxCandidates,
       maxInjected,
-      maxChars: roomFor(query, maxChars),
+      maxChars: Math.min(maxChars, ROOM.least + ROOM.forEach * query.length),
       rerank: rerankWithModel && sidecar !== undefined ? rerankBy(sidecar) : undefined,
       warn,
       now: now(),
@@ -260,10 +265,6 @@ async function recallFrom(
 /** Character budget of a block: a minimum, plus a number per character of the query. */
 const ROOM = { least: 700, forEach: 14 };
 
-function roomFor(query: string, most: number): number {
-  return Math.min(most, ROOM.least + ROOM.forEach * query.length);
-}
-
 /** Number of newest messages that a model most likely still sees in full. */
 const LIVE_MESSAGES = 24;
 
@@ -272,12 +273,6 @@ function textsOf(messages: readonly Message[]): readonly string[] {
     .slice(-LIVE_MESSAGES)
     .map((message) => stripRuntimeContext(messageText(message)))
     .filter((text) => text !== "");
-}
-
-function afterTurn(parts: Parts, messages: readonly Message[], turn: MemoryTurn): boolean {
-  parts.live = messages;
-  if (!parts.keepsSession || parts.closed) return false;
-  return parts.refresh.afterTurn(sessionOf(turn), messages, turn.steered === true, parts.begun);
 }
 
 /** MEM-9: first the session's state, then the discarded messages; a failed step does not stop the others. */

@@ -31,7 +31,8 @@ export interface Intake {
 export function createIntake(
   channelDir: string,
   redactor: Pick<Redactor, "redactValue">,
-  { context, lane }: { readonly context: TaskContext; readonly lane: Lane },
+  context: TaskContext,
+  lane: Lane,
 ): Intake {
   const pending = join(channelDir, WORK_FOLDER, "pending");
   const taken = join(channelDir, WORK_FOLDER, "taken.json");
@@ -108,9 +109,7 @@ const MOST_TAKEN = 5_000;
 const MOST_CONFLICTS = 6;
 
 /** The keys of consolidated messages. A broken file counts as empty. */
-async function takenIn(
-  path: string,
-): Promise<{ readonly keys: readonly string[]; readonly ifVersion: string | null }> {
+async function takenIn(path: string) {
   const file = await readMemoryFile(path);
   const { taken } = (parsedJson(file?.text ?? "") ?? {}) as { readonly taken?: unknown };
   const keys = Array.isArray(taken) ? taken.filter((key) => typeof key === "string") : [];

@@ -101,7 +101,9 @@ export function lessonsOf(messages: readonly Message[]): readonly Message[] {
   const recalls = new Set<string>();
   return messages.flatMap((message) => {
     if (isSummary(message)) return [];
-    for (const { id, name } of toolCalls(message)) if (bringsBack(name)) recalls.add(id);
+    // MCP clients prepend the server's name to a tool's name.
+    for (const { id, name } of toolCalls(message))
+      if (RECALL_TOOLS.some((tool) => name.endsWith(tool))) recalls.add(id);
     return edited(message, (part) => lessonOf(part, message, recalls));
   });
 }
@@ -138,11 +140,8 @@ export function tellableNow(
   messages: readonly Message[],
   isForgotten: (text: string) => boolean,
 ): readonly Message[] {
-  const wished = forgetWishes(messages).filter(({ sure }) => sure);
-  const isWished = forgottenBy(
-    [],
-    wished.map(({ topic }) => topic),
-  );
+  const wished = forgetWishes(messages).flatMap(({ sure, topic }) => (sure ? [topic] : []));
+  const isWished = forgottenBy([], wished);
   return tellable(messages, (text) => isForgotten(text) || isWished(text));
 }
 
@@ -165,11 +164,6 @@ export function wasAnswered(messages: readonly Message[]): boolean {
 }
 
 const RECALL_TOOLS = [EXPAND_TOOL, SEARCH_TOOL, SESSIONS_TOOL, MEMORY_TOOL];
-
-/** MCP clients prepend the server's name to a tool's name. */
-function bringsBack(tool: string): boolean {
-  return RECALL_TOOLS.some((name) => tool.endsWith(name));
-}
 
 /** Our summaries have a mark; after a round trip through a host's format only the tag is left. */
 function isSummary(message: Message): boolean {

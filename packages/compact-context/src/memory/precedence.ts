@@ -127,9 +127,8 @@ export function formerTexts(retired: readonly Superseded[]): ReadonlyMap<string,
 function tells({ content, timestamp, source }: MemoryCandidate, { text, date }: Superseded): boolean {
   if (source === "workspace-memory" || (source === "channel-memory" && (timestamp ?? "").slice(0, 10) > date))
     return false;
-  const said = content.replace(/^[-*]\s+/, "").split(" → ")[0] ?? "";
-  const terms = topicTerms(text);
-  return shareIn(terms, topicTerms(said)) === 1 && relationOf(said, text) === "apart";
+  const said = askIn(content);
+  return shareIn(topicTerms(text), topicTerms(said)) === 1 && relationOf(said, text) === "apart";
 }
 
 /** Moves each line behind the newest on its topic. A line that conflicts with a newer item gets a note. */
@@ -197,8 +196,13 @@ function aboutOf({ candidate }: ScoredMemory): ReadonlySet<string> {
 
 /** The statement of a line, without its bullet, its outcome and a request to remember it. */
 function saidIn({ candidate }: ScoredMemory): string {
-  const said = candidate.content.replace(/^[-*]\s+/, "").split(" → ")[0] ?? "";
-  return said.replace(/^(?:Decided|Asked for|Answered|Under way): /, "").replace(REMEMBER, "");
+  const label = /^(?:Decided|Asked for|Answered|Under way): /;
+  return askIn(candidate.content).replace(label, "").replace(REMEMBER, "");
+}
+
+/** A line without its bullet and its outcome. */
+function askIn(content: string): string {
+  return content.replace(/^[-*]\s+/, "").split(" → ")[0] ?? "";
 }
 
 function bare(hit: ScoredMemory): string {

@@ -4,6 +4,7 @@ import type { TextModel, TextModelAnswer, TextModelRequest } from "../core/ports
 import {
   CompactError,
   createLruMap,
+  defined,
   errorMessage,
   MAX_TIMER_MS,
   requireOptions,
@@ -140,32 +141,22 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
   requireText(request.channelDir, "request.channelDir", "Pass the channel's folder: { channelDir }.");
   checkRequest(request);
   await checkUser(request.channelDir, request.user);
-  const maxInjected = request.maxInjected ?? DEFAULTS.maxInjected;
+  const asked = { ...DEFAULTS, ...defined(request) };
   const retired = await retiredTexts(request);
-  const indexedNow = await indexed(request, retired);
-  const { candidates } = indexedNow;
-  const looked = withHeirs(lookedAt(indexedNow, request), candidates, retired);
+  const all = await indexed(request, retired);
+  const looked = withHeirs(lookedAt(all, asked), all.candidates, retired);
   const isLive = heldBy(request.live ?? []);
   const found = relevant(
     looked.filter(({ candidate }) => !isLive(candidate)),
     request,
     retired,
   );
-  const ordered = await reranked(found, request, maxInjected);
+  const ordered = await reranked(found, asked);
   const scores = new Map(ordered.map(({ candidate, score }) => [candidate.id, score]));
-  const packed = packMemories(
-    ordered.map(({ candidate, note }) =>
-      note === undefined ? candidate : { ...candidate, content: `${candidate.content} (${note})` },
-    ),
-    {
-      maxInjected,
-      maxChars: request.maxChars ?? DEFAULTS.maxChars,
-      maxTokens: request.maxTokens,
-      countText: request.countText,
-      now: request.now,
-      root: request.workspaceDir,
-    },
+  const noted = ordered.map(({ candidate, note }) =>
+    note === undefined ? candidate : { ...candidate, content: `${candidate.content} (${note})` },
   );
+  const packed = packMemories(noted, { ...asked, root: request.workspaceDir });
   const items = packed.items.map(({ item, content, clipped }) => {
     const { id, source, path, title, timestamp } = item;
     return { id, source, path, title, content, clipped, timestamp, score: scores.get(id) ?? 0 };
@@ -174,12 +165,15 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
   return {
     items,
     renderedText: packed.renderedText,
-    candidates: candidates.length,
+    candidates: all.candidates.length,
     folded,
     omitted: packed.left.length - folded,
-    decisions: decisionsOf(looked, { found, isLive, packed }),
+    decisions: decisionsOf(looked, found, isLive, packed),
   };
 }
+
+/** A request with the defaults for what it leaves out. */
+type Asked = RecallRequest & typeof DEFAULTS;
 
 async function retiredTexts({ channelDir }: RecallRequest): Promise<readonly Superseded[]> {
   return supersededIn(
@@ -193,13 +187,10 @@ interface LookedAt extends ScoredMemory {
 
 function decisionsOf(
   looked: readonly LookedAt[],
-  given: {
-    readonly found: readonly ScoredMemory[];
-    readonly isLive: (candidate: MemoryCandidate) => boolean;
-    readonly packed: Packed<MemoryCandidate>;
-  },
+  found: readonly ScoredMemory[],
+  isLive: (candidate: MemoryCandidate) => boolean,
+  packed: Packed<MemoryCandidate>,
 ): readonly RecallDecision[] {
-  const { found, isLive, packed } = given;
   const outcomes = new Map<string, RecallOutcome>();
   const weak = found.length > 1 || looked.every(({ coverage }) => coverage < LEAST_COVERAGE);
   for (const { candidate, coverage } of looked)
@@ -221,8 +212,8 @@ function decisionsOf(
 interface Indexed {
   readonly candidates: readonly MemoryCandidate[];
   readonly index: RecallIndex;
-  /** By id: the headings, and the texts that the line replaced. */
-  readonly titles: ReadonlyMap<string, string>;
+  /** By id: each candidate, titled by its headings and the texts that it replaced. */
+  readonly byId: ReadonlyMap<string, { readonly candidate: MemoryCandidate; readonly title: string }>;
 }
 
 /** Recently used indexes, keyed by the state of the memory's files. */
@@ -239,12 +230,12 @@ async function indexed(request: RecallRequest, retired: readonly Superseded[]): 
   const former = formerTexts(retired);
   const titled = candidates.map((candidate) => {
     const title = [candidate.title, ...(former.get(candidate.item ?? "") ?? [])].join("\n");
-    return { ...candidate, title };
+    return { candidate, title };
   });
   const made = {
     candidates,
-    index: createRecallIndex(titled),
-    titles: new Map(titled.map(({ id, title }) => [id, title])),
+    index: createRecallIndex(titled.map(({ candidate, title }) => ({ ...candidate, title }))),
+    byId: new Map(titled.map((one) => [one.candidate.id, one])),
   };
   if (cold.length === 0) indexes.set(key, made);
   return made;
@@ -255,22 +246,20 @@ async function indexed(request: RecallRequest, retired: readonly Superseded[]): 
  * coverage. Of a day without lines the history of other days says nothing.
  */
 function lookedAt(
-  { candidates, index, titles }: Indexed,
-  { query, maxCandidates = DEFAULTS.maxCandidates, now = Date.now() }: RecallRequest,
+  { candidates, index, byId }: Indexed,
+  { query, maxCandidates, now = Date.now() }: Asked,
 ): readonly LookedAt[] {
-  const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
   const ofUser = WHO_AM_I.test(query) ? candidates.filter(tellsUser).slice(-maxCandidates) : [];
   if (ofUser.length > 0) return ofUser.map((candidate) => ({ candidate, score: 1, coverage: 1 }));
   const ofDay = linesOfDay(query, candidates, now)?.slice(0, maxCandidates);
   if (ofDay !== undefined && ofDay.length > 0)
     return ofDay.map((candidate, place) => ({ candidate, score: 1 / (1 + place), coverage: 1 }));
   return index.search(query, { limit: maxCandidates }).flatMap(({ id, score }) => {
-    const candidate = byId.get(id);
-    if (candidate === undefined || (ofDay !== undefined && candidate.source === "channel-history")) return [];
-    const coverage = index.coverage(
-      query,
-      `${candidate.source === "channel-history" ? "" : (titles.get(id) ?? "")}\n${candidate.content}`,
-    );
+    const found = byId.get(id);
+    const isHistory = found?.candidate.source === "channel-history";
+    if (found === undefined || (ofDay !== undefined && isHistory)) return [];
+    const { candidate, title } = found;
+    const coverage = index.coverage(query, `${isHistory ? "" : title}\n${candidate.content}`);
     return [{ candidate, score, coverage }];
   });
 }
@@ -298,14 +287,10 @@ function relevant(
   return sure ? ordered : ordered.slice(0, 1);
 }
 
-async function reranked(
-  found: readonly ScoredMemory[],
-  request: RecallRequest,
-  maxInjected: number,
-): Promise<readonly ScoredMemory[]> {
+async function reranked(found: readonly ScoredMemory[], request: Asked): Promise<readonly ScoredMemory[]> {
   const rerank = rerankerOf(request);
-  if (rerank === undefined || found.length <= maxInjected) return found;
-  const milliseconds = Math.min(request.rerankTimeout ?? DEFAULTS.rerankTimeout, MAX_TIMER_MS);
+  if (rerank === undefined || found.length <= request.maxInjected) return found;
+  const milliseconds = Math.min(request.rerankTimeout, MAX_TIMER_MS);
   const controller = new AbortController();
   const { signal } = controller;
   try {

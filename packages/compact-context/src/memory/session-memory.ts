@@ -97,7 +97,7 @@ function shownLine(text: string, most: number): string {
 /** Parses SESSION.md as rendered or as edited by people; unknown sections and comments are ignored. */
 export function parseSessionMemory(text: string): SessionMemoryState {
   requireText(text, "text", "Pass the text of SESSION.md.");
-  const lists = new Map<SessionList, string[]>();
+  const lists: Partial<Record<SessionList, string[]>> = {};
   const titles: string[] = [];
   let open: SessionSection["field"] | undefined;
   for (const line of scanMarkdown(text)) {
@@ -105,18 +105,20 @@ export function parseSessionMemory(text: string): SessionMemoryState {
     const item = line.level > 0 ? "" : line.text.replaceAll("&lt;!--", "<!--").trim();
     if (item === "") continue;
     if (open === "title") titles.push(item);
-    else if (open !== undefined) addItem(lists, open, item);
+    else if (open !== undefined) {
+      const items = lists[open] ?? [];
+      lists[open] = items;
+      addItem(items, item);
+    }
   }
   const title = titles.find((name) => name !== UNTITLED) ?? "";
-  return { ...emptySessionMemory(), ...Object.fromEntries(lists), title };
+  return { ...emptySessionMemory(), ...lists, title };
 }
 
 const BULLET = /^(?:[-*+]|\d{1,9}[.)])\s+/;
 
 /** A line without a bullet continues the item before it. */
-function addItem(lists: Map<SessionList, string[]>, field: SessionList, item: string): void {
-  const items = lists.get(field) ?? [];
-  lists.set(field, items);
+function addItem(items: string[], item: string): void {
   const last = items.length - 1;
   if (BULLET.test(item) || last < 0) items.push(item.replace(BULLET, ""));
   else items[last] = `${items[last]} ${item}`;

@@ -291,10 +291,7 @@ const AFTER_ITEM = /\s*(?:$|[}\]]|,\s*(?:$|["'`“‘{[\]}]|-?\d|true|false|null
 /** Marks a value that the end of the text cut off. */
 const CUT = Symbol("cut");
 
-/**
- * The value from the bracket at `start`: with comments, other quotes, bare keys, extra or missing commas, line
- * breaks and quotes inside strings, unclosed brackets.
- */
+/** The value from the bracket at `start`, whatever quotes, keys, commas, comments and closing brackets it has. */
 function lenient(text: string, start: number): { readonly value: object; readonly end: number } {
   let at = start;
   const take = (pattern: RegExp): string => {

@@ -1,8 +1,9 @@
-import type { ArchivedMessage, ArchiveProblem } from "../archive/transcript.ts";
+import type { ArchivedMessage } from "../archive/transcript.ts";
 import { codecFor } from "../codecs/formats.ts";
 import { argumentsText, type Format, type Message, type Part, resultText } from "../core/message.ts";
 import { CompactError, characterStart, requireOptions } from "../errors.ts";
 import type { Archive, FoundMessage, SearchHit } from "../search/archive.ts";
+import type { StepProblem } from "../search/session-index.ts";
 import { o200kBase } from "../tokens/encodings/o200k-base.ts";
 
 /** Reads what left the prompt of one session, with secrets redacted; ids of other sessions are not found. */
@@ -105,7 +106,7 @@ export interface Restored {
   /** Where the list differs from the original, and why. */
   readonly differences: readonly Difference[];
   /** Unreadable lines, with their step. */
-  readonly problems: readonly (ArchiveProblem & { readonly step: number })[];
+  readonly problems: readonly StepProblem[];
 }
 
 export interface Difference {
@@ -131,7 +132,7 @@ export async function restoreStep(
   const steps = await archive.steps(sessionId);
   const last = step ?? steps.at(-1) ?? 1;
   const wanted = asSent || !steps.includes(last) ? [last] : steps.filter((one) => one <= last);
-  const problems: Restored["problems"][number][] = [];
+  const problems: StepProblem[] = [];
   let messages: readonly ArchivedMessage[] = [];
   for (const one of wanted) {
     const transcript = await archive.readTranscript(sessionId, one);
@@ -173,7 +174,8 @@ export function joinSteps(
   const added: ArchivedMessage[] = [];
   let from = 0;
   for (const archived of later.filter(({ message }) => message.meta?.summaryVersion === undefined)) {
-    const fixed = isFixed(archived);
+    const { role } = archived.message;
+    const fixed = role === "system" || role === "developer";
     // Remaining originals precede all new messages; instructions can be anywhere.
     const stays = fixed || added.length === 0;
     const at = stays ? placeOf(archived, originals, fixed ? 0 : from) : -1;
@@ -183,12 +185,9 @@ export function joinSteps(
   return [...originals, ...added];
 }
 
-function isFixed({ message }: ArchivedMessage): boolean {
-  return message.role === "system" || message.role === "developer";
-}
-
 function placeOf(archived: ArchivedMessage, originals: readonly ArchivedMessage[], from: number): number {
-  const pointers = pointersIn(archived.message);
+  const said = readableMessage(archived.message);
+  const pointers = new Set([...said.matchAll(POINTER)].map(([, id = ""]) => id));
   for (let at = from; at < originals.length; at++) {
     const original = originals[at];
     if (original === undefined) continue;
@@ -197,10 +196,6 @@ function placeOf(archived: ArchivedMessage, originals: readonly ArchivedMessage[
     if (original.message.id === archived.message.id || pointers.has(original.archiveId)) return at;
   }
   return -1;
-}
-
-function pointersIn(message: Message): ReadonlySet<string> {
-  return new Set([...readableMessage(message).matchAll(POINTER)].map(([, id = ""]) => id));
 }
 
 /** A message as readable text: texts, calls with their arguments, and results. */

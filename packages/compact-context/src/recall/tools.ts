@@ -207,37 +207,37 @@ function readingTools(
     readonly session?: ParametersSchema["properties"];
   },
 ): readonly RecallTool[] {
-  const { query, id: idArgument, limit: limitArgument, offset: offsetArgument } = ARGUMENTS;
+  const { query, id, limit, offset } = ARGUMENTS;
   return [
     {
       name: SEARCH_TOOL,
       description: about.search,
-      parameters: schema({ query, ...about.session, limit: limitArgument }, ["query"]),
+      parameters: schema({ query, ...about.session, limit }, ["query"]),
       execute: (args) =>
         safely(args, async (given) => {
           const wanted = textIn(given, "query");
-          const limit = Math.min(MOST_HITS, numberIn(given, "limit", { least: 1, otherwise: HITS }));
+          const most = Math.min(MOST_HITS, numberIn(given, "limit", { least: 1, otherwise: HITS }));
           const { among, search } = await placeOf(given);
-          const { hits, problems } = await search(wanted, limit);
-          return hitsText(hits, { query: wanted, among, ...limits }) + problemsText(problems.length);
+          const { hits, problems } = await search(wanted, most);
+          return hitsText(hits, wanted, among, limits) + problemsText(problems.length);
         }),
     },
     {
       name: EXPAND_TOOL,
       description: about.expand,
-      parameters: schema({ id: idArgument, ...about.session, offset: offsetArgument }, ["id"]),
+      parameters: schema({ id, ...about.session, offset }, ["id"]),
       execute: (args) =>
         safely(args, async (given) => {
-          const id = cleanId(textIn(given, "id"));
+          const wanted = cleanId(textIn(given, "id"));
           // A summary names a step or a range of steps.
-          const step = /^steps? (?:\d{1,6}-)?(\d{1,6})$/.exec(id)?.[1];
-          const offset = numberIn(given, "offset", { least: 0, otherwise: 0 });
+          const step = /^steps? (?:\d{1,6}-)?(\d{1,6})$/.exec(wanted)?.[1];
+          const from = numberIn(given, "offset", { least: 0, otherwise: 0 });
           const place = await placeOf(given);
           if (step !== undefined)
-            return stepText(await place.restore(Number(step), { asSent: true }), { offset, ...limits });
-          const expanded = await place.expand(id, { maxTokens: limits.maxTokens, offset });
+            return stepText(await place.restore(Number(step), { asSent: true }), from, limits);
+          const expanded = await place.expand(wanted, { maxTokens: limits.maxTokens, offset: from });
           if (expanded !== undefined) return expandedText(expanded, limits);
-          const asked = JSON.stringify(id.slice(0, 40));
+          const asked = JSON.stringify(wanted.slice(0, 40));
           return `${FAILED}${archiveOf(place.among)} has no message ${asked}. Ids have ten characters and stand behind "archive id"; compact_search finds them.`;
         }),
     },
@@ -262,7 +262,7 @@ function sessionsTool(archive: Archive, limits: Limits): RecallTool {
         const all = await archive.sessions();
         const some = all.slice(offset, offset + SESSIONS_AT_ONCE);
         const listed = await Promise.all(some.map(async (id) => ({ id, steps: await archive.steps(id) })));
-        return sessionsText(listed, { offset, total: all.length, ...limits });
+        return sessionsText(listed, offset, all.length, limits);
       }),
   };
 }
@@ -365,10 +365,7 @@ function fitted(text: string, told: (piece: string) => string, { maxTokens, coun
 }
 
 /** Search results, best first, as many as fit. */
-function hitsText(
-  hits: readonly SearchHit[],
-  { query, among, maxTokens, countText }: Limits & { readonly query: string; readonly among: Place["among"] },
-): string {
+function hitsText(hits: readonly SearchHit[], query: string, among: Place["among"], limits: Limits): string {
   if (hits.length === 0) {
     return `Nothing in ${archiveOf(among)} holds ${JSON.stringify(query.slice(0, 80))}. Try other or fewer words.`;
   }
@@ -377,30 +374,29 @@ function hitsText(
     const session = among === "this archive" ? `, session ${JSON.stringify(sessionId)}` : "";
     return `archive id ${id}, ${role}, step ${step}${session}\n${quoted(oneLine(snippet))}`;
   });
-  return withinLines([head, ...lines], { maxTokens, countText });
+  return withinLines([head, ...lines], limits);
 }
 
 /** The messages of a step, one per line: what `step N` in a summary refers to. */
-function stepText(
-  { step, neutral, archiveIds }: Restored,
-  { offset, maxTokens, countText }: Limits & { readonly offset: number },
-): string {
+function stepText({ step, neutral, archiveIds }: Restored, offset: number, limits: Limits): string {
   const head = `Archive step ${step}, messages ${offset + 1} to ${neutral.length}. ${DATA} Read one whole with its archive id.`;
   const lines = neutral.slice(offset).map((message, index) => {
     const gist = oneLine(readableMessage(message).slice(0, GIST * 4)).slice(0, GIST);
     return `${archiveIds[offset + index]} ${message.role}\n${quoted(gist)}`;
   });
-  const more = (shown: number): string => `Go on with offset ${offset + shown}.`;
   return lines.length === 0
     ? `${FAILED}archive step ${step} has ${neutral.length} messages; offset counts messages here.`
-    : withinLines([head, ...lines], { maxTokens, countText }, more);
+    : withinLines([head, ...lines], limits, { from: offset });
 }
 
-/** As many entries as fit, and the number omitted plus those `beyond` the list; `more` says how to go on. */
+/**
+ * As many lines as fit below the head, and the number omitted, plus those `beyond` the list; with `from`, the
+ * offset of the first line, also where to go on.
+ */
 function withinLines(
   entries: readonly string[],
-  { maxTokens, countText, beyond = 0 }: Limits & { readonly beyond?: number },
-  more: (shown: number) => string = () => "Ask for fewer or other words to see them.",
+  { maxTokens, countText }: Limits,
+  { from, beyond = 0 }: { readonly from?: number; readonly beyond?: number } = {},
 ): string {
   let used = 24;
   let count = 0;
@@ -411,13 +407,20 @@ function withinLines(
   }
   const left = entries.length - count + beyond;
   const shown = entries.slice(0, count).join("\n");
-  return left === 0 ? shown : `${shown}\n${left} more. ${more(count - 1)}`;
+  if (left === 0) return shown;
+  const more =
+    from === undefined
+      ? "Ask for fewer or other words to see them."
+      : `Go on with offset ${from + count - 1}.`;
+  return `${shown}\n${left} more. ${more}`;
 }
 
 /** The sessions of an archive, one per line, and the number omitted. */
 function sessionsText(
   sessions: readonly { readonly id: string; readonly steps: readonly number[] }[],
-  { offset, total, maxTokens, countText }: Limits & { readonly offset: number; readonly total: number },
+  offset: number,
+  total: number,
+  limits: Limits,
 ): string {
   if (sessions.length === 0) {
     return total === 0
@@ -429,9 +432,7 @@ function sessionsText(
     const [first, last] = [steps[0], steps.at(-1)];
     return quoted(`${JSON.stringify(id)} steps ${first === last ? first : `${first}-${last}`}`);
   });
-  const more = (shown: number): string => `Go on with offset ${offset + shown}.`;
-  const beyond = total - offset - sessions.length;
-  return withinLines([head, ...lines], { maxTokens, countText, beyond }, more);
+  return withinLines([head, ...lines], limits, { from: offset, beyond: total - offset - sessions.length });
 }
 
 /** An extra line if lines of the archive could not be read. */

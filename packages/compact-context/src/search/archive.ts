@@ -4,7 +4,7 @@ import type { Role } from "../core/message.ts";
 import type { Redaction, StorageDriver } from "../core/ports.ts";
 import { type SessionOwner, sessionKey } from "../core/records.ts";
 import { type Fields, requireFields } from "../core/request.ts";
-import { CompactError, requireOptions } from "../errors.ts";
+import { batches, CompactError, requireOptions } from "../errors.ts";
 import {
   type Deleted,
   deleteOwner,
@@ -14,14 +14,22 @@ import {
   type Swept,
   sweep,
 } from "./deletion.ts";
-import { OpenIndexes } from "./open-indexes.ts";
+import { type IndexMemory, OpenIndexes } from "./open-indexes.ts";
 import { best, type Plan, planQuery, type Ranked, rankSegment, snippetOf } from "./rank.ts";
 import type { IndexedMessage } from "./segment.ts";
-import { readPlace, type SessionIndex } from "./session-index.ts";
+import { readPlace, type SessionIndex, type StepProblem } from "./session-index.ts";
 import { archiveIdTerm, foldedText, ownIdTerm, type Query, readQuery } from "./words.ts";
 
 /** A searchable archive of the original messages of many sessions. */
-export interface Archive extends ArchiveStore, Pick<ArchiveSearch, "findMessage" | "search"> {
+export interface Archive extends ArchiveStore {
+  /**
+   * Ranks messages by BM25; any of the words may be missing. Among the best, messages that contain the query
+   * verbatim come first. Text in double quotes must match exactly. A word that occurs nowhere is used as a
+   * prefix. Rejects with `InvalidArgument` for an empty text.
+   */
+  search(text: string, options?: SearchOptions): Promise<SearchResult>;
+  /** By archive id or the message's own id, as first archived; undefined if the session has no such message. */
+  findMessage(sessionId: string, id: string): Promise<FoundMessage | undefined>;
   /**
    * Permanently removes everything of a session, or of all sessions of a tenant or user: transcripts,
    * summaries, events, state, search index and queued work. For 30 days nothing can be stored under it again:
@@ -44,35 +52,45 @@ export interface ArchiveOptions {
   now?(): Date;
   /** Called when the search index cannot be stored, and once for each damaged session. */
   warn?(message: string): void;
+  /** Default: 64 million characters of indexes, 16 million of texts. */
+  readonly memory?: IndexMemory;
 }
 
 /**
- * An archive over any driver. On the file system its files are those of `archiveFiles` under the driver's
- * root.
+ * An archive over any driver; its files are those of `archiveFiles`. Messages are found with an index stored
+ * next to them in `{session}/search/`, which each search updates first.
  */
 export function createArchive(given: StorageDriver, options: ArchiveOptions): Archive {
   requireOptions(given, "driver", "Pass a storage driver, such as createMemoryDriver() gives.");
   requireOptions(options, "options", "Pass { redact }, such as createRedactor() gives.");
-  const { redact, now } = options;
+  const { redact, now, memory } = options;
   const warn = onceEach(options.warn);
   const driver = guardDeleted(given, now);
   // State first: without it nothing refers to the archive.
   const drivers = [...new Set([options.stateDriver ?? given, given])];
-  const { findMessage, search, forget } = createArchiveSearch(driver, {
-    nameOf: (folder) => readSessionId(driver, folder, warn),
-    warn,
-  });
+  const indexes = new OpenIndexes(driver, warn, memory);
   return {
     ...createArchiveStore(driver, redact, warn),
-    findMessage,
-    search,
+    async search(text, { sessionId, limit = 20 } = {}) {
+      checkSearch(text, limit);
+      const sessions =
+        sessionId === undefined ? await indexes.openAll() : [await indexes.open(sessionKey(sessionId))];
+      const found = await searchIn(sessions, { query: readQuery(text), limit, indexes });
+      return withNames(found, async (folder) => sessionId ?? readSessionId(driver, folder, warn));
+    },
+    async findMessage(sessionId, id) {
+      const folder = sessionKey(sessionId);
+      const place = placeOf(await indexes.open(folder), id);
+      const archived = place && (await readPlace(driver, folder, place));
+      return archived && { ...archived, sessionId, step: place.step };
+    },
     async delete(what) {
       const deleted: Deleted[] = [];
       for (const one of drivers) {
         if (typeof what !== "string") deleted.push(await deleteOwner(one, what, now));
         else {
           let values = 0;
-          await forget(what, async () => {
+          await indexes.forget(sessionKey(what), async () => {
             values = (await deleteSession(one, sessionKey(what), { now })) ?? 0;
           });
           deleted.push({ sessions: values > 0 ? 1 : 0, values });
@@ -138,79 +156,8 @@ export interface SearchResult {
   readonly problems: readonly SearchProblem[];
 }
 
-export interface SearchProblem {
+export interface SearchProblem extends StepProblem {
   readonly sessionId: string;
-  readonly step: number;
-  /** Starts at 1. */
-  readonly line: number;
-  readonly problem: string;
-}
-
-/**
- * Finds archived messages with an index stored next to them in `{session}/search/`; each call updates the
- * index first.
- */
-export interface ArchiveSearch {
-  /**
-   * Ranks messages by BM25; any of the words may be missing. Among the best, messages that contain the query
-   * verbatim come first. Text in double quotes must match exactly. A word that occurs nowhere is used as a
-   * prefix. Rejects with `InvalidArgument` for an empty text.
-   */
-  search(text: string, options?: SearchOptions): Promise<SearchResult>;
-  /**
-   * By archive id or the message's own id, as first archived; undefined if the session has no such message.
-   */
-  findMessage(sessionId: string, id: string): Promise<FoundMessage | undefined>;
-  /** Updates a session's index without searching; a search does this itself. */
-  refresh(sessionId: string): Promise<void>;
-  /**
-   * Drops the session's index and blocks updates of it while `remove` deletes the session from the archive.
-   */
-  forget(sessionId: string, remove: () => Promise<void>): Promise<void>;
-  /** Characters held in memory: open indexes and cached texts. */
-  held(): { readonly indexes: number; readonly texts: number };
-}
-
-export interface ArchiveSearchOptions {
-  /** The session id of a folder name. */
-  nameOf(folder: string): Promise<string>;
-  warn?(message: string): void;
-  /**
-   * Maximum characters kept in memory. Default: 64 million for indexes, 16 million for texts. A single index
-   * in use can exceed it.
-   */
-  readonly memory?: { readonly indexes: number; readonly texts: number };
-}
-
-const MEMORY = { indexes: 64_000_000, texts: 16_000_000 };
-
-export function createArchiveSearch(driver: StorageDriver, options: ArchiveSearchOptions): ArchiveSearch {
-  const { nameOf, warn = () => undefined, memory = MEMORY } = options;
-  const indexes = new OpenIndexes(driver, warn, memory);
-  return {
-    async search(text, { sessionId, limit = 20 } = {}) {
-      checkSearch(text, limit);
-      const folder = sessionId === undefined ? undefined : sessionKey(sessionId);
-      const sessions = folder === undefined ? await indexes.openAll() : [await indexes.open(folder)];
-      const found = await searchIn(sessions, { query: readQuery(text), limit, indexes });
-      return withNames(found, async (one) =>
-        one === folder && sessionId !== undefined ? sessionId : nameOf(one),
-      );
-    },
-    async findMessage(sessionId, id) {
-      const folder = sessionKey(sessionId);
-      const index = await indexes.open(folder);
-      const place = placeOf(index, id);
-      if (place === undefined) return undefined;
-      const archived = await readPlace(driver, { folder, step: place.step }, place);
-      return archived && { ...archived, sessionId, step: place.step };
-    },
-    async refresh(sessionId) {
-      await indexes.open(sessionKey(sessionId));
-    },
-    forget: (sessionId, remove) => indexes.forget(sessionKey(sessionId), remove),
-    held: () => indexes.held(),
-  };
 }
 
 function checkSearch(text: string, limit: number): void {
@@ -231,16 +178,11 @@ function placeOf({ segments }: SessionIndex, id: string): IndexedMessage | undef
   if (typeof id !== "string" || id === "") return undefined;
   for (const term of [archiveIdTerm(id), ownIdTerm(id)]) {
     const places: IndexedMessage[] = [];
-    for (const { segment } of segments) segment.each(term, (at) => places.push(segment.message(at)));
+    for (const segment of segments) segment.each(term, (at) => places.push(segment.message(at)));
     const first = places.sort((one, other) => one.step - other.step || one.n - other.n)[0];
     if (first !== undefined) return first;
   }
   return undefined;
-}
-
-interface Found {
-  readonly hits: readonly (Omit<SearchHit, "sessionId"> & { readonly folder: string })[];
-  readonly problems: readonly (Omit<SearchProblem, "sessionId"> & { readonly folder: string })[];
 }
 
 interface Asked {
@@ -249,41 +191,32 @@ interface Asked {
   readonly indexes: OpenIndexes;
 }
 
-async function searchIn(sessions: readonly SessionIndex[], asked: Asked): Promise<Found> {
-  const placed = sessions.flatMap(({ segments }) => segments);
-  const plan = planQuery(
-    asked.query,
-    placed.map(({ segment }) => segment),
-  );
+/** The best messages and the unreadable lines, each with its session's folder for a `sessionId`. */
+async function searchIn(sessions: readonly SessionIndex[], asked: Asked): Promise<SearchResult> {
+  const segments = sessions.flatMap((session) => session.segments);
+  const plan = planQuery(asked.query, segments);
   // Only the texts distinguish a phrase from its separate words, so more candidates are needed.
   const most = asked.query.phrases.length > 0 ? Number.POSITIVE_INFINITY : lookedAt(asked.limit);
   const ranked = best(
-    placed.flatMap((one) => rankSegment(one, plan, most)),
+    segments.flatMap((one) => rankSegment(one, plan, most)),
     most,
   );
-  const problems = sessions.flatMap(({ folder, problems: all }) => all.map((one) => ({ ...one, folder })));
+  const problems = sessions.flatMap(({ folder: sessionId, problems: all }) =>
+    all.map((one) => ({ ...one, sessionId })),
+  );
   const candidates = ranked.length > MANY ? await havingPhrases(ranked, asked) : ranked;
   return { hits: await shown(await wholeFirst(candidates, asked), plan, asked), problems };
 }
 
-/**
- * How many candidates are checked for the whole query: this multiple of the limit, and at least
- * `LEAST_LOOKED_AT`.
- */
-const LOOKED_AT = 3;
-const LEAST_LOOKED_AT = 30;
-
+/** How many candidates are checked for the whole query. */
 function lookedAt(limit: number): number {
-  return Math.max(limit * LOOKED_AT, LEAST_LOOKED_AT);
+  return Math.max(3 * limit, 30);
 }
 
 /** Texts read at the same time: each is an open file or a request. */
 const AT_ONCE = 16;
 
-/**
- * Texts that contain the query verbatim come first: adjacent words are a stronger match than the same words
- * apart.
- */
+/** Texts that contain the query verbatim come first: adjacent words are a stronger match than the same words apart. */
 async function wholeFirst(
   ranked: readonly Ranked[],
   { query, limit, indexes }: Asked,
@@ -297,15 +230,11 @@ async function wholeFirst(
   };
   const looked = ranked.slice(0, lookedAt(limit));
   const raised: Ranked[] = [];
-  for (let from = 0; from < looked.length; from += AT_ONCE)
-    raised.push(...(await Promise.all(looked.slice(from, from + AT_ONCE).map(raise))));
+  for (const some of batches(looked, AT_ONCE)) raised.push(...(await Promise.all(some.map(raise))));
   return best(raised, raised.length);
 }
 
-/**
- * Up to this many texts are checked in score order; more are checked in file order, so that each file is read
- * once.
- */
+/** Up to this many texts are checked in score order; more are checked in file order, so that each file is read once. */
 const MANY = 200;
 
 async function havingPhrases(
@@ -336,10 +265,7 @@ async function havingPhrases(
   return best(having, having.length);
 }
 
-/**
- * Tests on the raw JSON whether a block can contain a text with all phrases: parsing takes longer than
- * everything else.
- */
+/** Whether the JSON of a block can hold all phrases in one text: parsing takes longer than all else. */
 function phraseInJson({ phrases }: Query): (json: string) => boolean {
   const patterns = phrases.map(({ text }) => {
     const words = text.split(" ").map((word) => JSON.stringify(word).slice(1, -1));
@@ -356,15 +282,15 @@ async function shown(
   ranked: readonly Ranked[],
   plan: Plan,
   { query, limit, indexes }: Asked,
-): Promise<Found["hits"]> {
-  const hits: Found["hits"][number][] = [];
+): Promise<readonly SearchHit[]> {
+  const hits: SearchHit[] = [];
   for (const { from, document, score } of ranked) {
     if (hits.length >= limit) break;
     const stored = await indexes.textOf(from, document);
     if (stored === undefined || !holdsPhrases(stored.text, query)) continue;
-    const { archiveId, role, step, n } = from.segment.message(document);
+    const { archiveId, role, step, n } = from.message(document);
     const snippet = snippetOf(stored.text, query, plan.terms);
-    hits.push({ archiveId, id: stored.id, role, folder: from.folder, step, n, score, snippet });
+    hits.push({ archiveId, id: stored.id, role, step, n, score, snippet, sessionId: from.folder });
   }
   return hits;
 }
@@ -375,14 +301,16 @@ function holdsPhrases(text: string, { phrases }: Query): boolean {
   return phrases.every((phrase) => folded.includes(phrase.text));
 }
 
-async function withNames(found: Found, nameOf: (folder: string) => Promise<string>): Promise<SearchResult> {
+async function withNames(
+  { hits, problems }: SearchResult,
+  nameOf: (folder: string) => Promise<string>,
+): Promise<SearchResult> {
   const names = new Map<string, string>();
-  for (const { folder } of [...found.hits, ...found.problems]) {
+  for (const { sessionId: folder } of [...hits, ...problems])
     if (!names.has(folder)) names.set(folder, await nameOf(folder));
-  }
-  const named = <T extends { readonly folder: string }>({ folder, ...rest }: T) => ({
-    ...rest,
-    sessionId: names.get(folder) ?? folder,
+  const named = <T extends SearchHit | SearchProblem>(one: T): T => ({
+    ...one,
+    sessionId: names.get(one.sessionId) ?? one.sessionId,
   });
-  return { hits: found.hits.map(named), problems: found.problems.map(named) };
+  return { hits: hits.map(named), problems: problems.map(named) };
 }

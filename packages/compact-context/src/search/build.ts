@@ -1,10 +1,10 @@
 import type { ArchivedMessage } from "../archive/transcript.ts";
 import type { Message } from "../core/message.ts";
 import {
+  type BlockPlace,
   eachPosting,
   type IndexedMessage,
-  openSegment,
-  type Segment,
+  Segment,
   segmentName,
   type WrittenTerm,
   writePostings,
@@ -24,24 +24,7 @@ export interface StoredText {
   readonly text: string;
 }
 
-/** A text block of a segment and its first document. */
-export interface BlockPlace {
-  readonly name: string;
-  readonly first: number;
-}
-
-/** A segment of a session's index and the location of its texts. */
-export interface PlacedSegment {
-  /** The session's. */
-  readonly folder: string;
-  readonly segment: Segment;
-  readonly places: readonly BlockPlace[];
-}
-
-/**
- * A search shows ten messages and reads as many blocks: small blocks are read quickly, but too small means
- * many files.
- */
+/** A search reads as many blocks as it shows messages: small ones are quick to read, too small ones too many. */
 const BLOCK_CHARACTERS = 48 * 1024;
 
 /** Builds a segment from messages added one by one. */
@@ -103,48 +86,40 @@ export class SegmentBuilder {
     return documents.map((document) => this.#messages[document]?.archiveId ?? "");
   }
 
-  finish(folder: string): { readonly placed: PlacedSegment; readonly blocks: readonly TextBlock[] } {
+  finish(folder: string): { readonly segment: Segment; readonly blocks: readonly TextBlock[] } {
     this.#closeBlock();
     const terms = [...this.#postings.keys()].sort().map((term) => {
       const pairs = this.#postings.get(term) ?? [];
       return { term, count: pairs.length / 2, postings: writePostings(pairs) };
     });
-    const segment = opened(writeSegment(this.#messages, terms));
-    return { placed: { folder, segment, places: this.#places }, blocks: this.#blocks };
+    const segment = new Segment(folder, writeSegment(this.#messages, terms), this.#places);
+    return { segment, blocks: this.#blocks };
   }
-}
-
-/** Opens a newly written segment. */
-function opened(text: string): Segment {
-  const segment = openSegment(text, segmentName(text));
-  if (segment === undefined) throw new Error("a segment does not hash to its own name");
-  return segment;
 }
 
 /**
  * Merges the newest segments until each is at least twice as large as the next. A session's index stays a
  * handful of segments, and a message is merged only as often as its session doubles.
  */
-export function mergeNewest(segments: readonly PlacedSegment[]): readonly PlacedSegment[] {
+export function mergeNewest(segments: readonly Segment[]): readonly Segment[] {
   const merged = [...segments];
   for (;;) {
     const last = merged.at(-1);
     const before = merged.at(-2);
     if (last === undefined || before === undefined) return merged;
-    if (before.segment.text.length >= 2 * last.segment.text.length) return merged;
+    if (before.text.length >= 2 * last.text.length) return merged;
     merged.splice(-2, 2, mergeTwo(before, last));
   }
 }
 
 /** Documents of the second segment follow those of the first; the texts are not moved. */
-function mergeTwo(one: PlacedSegment, two: PlacedSegment): PlacedSegment {
-  const offset = one.segment.size;
-  const messages: IndexedMessage[] = [one, two].flatMap(({ segment }) =>
+function mergeTwo(one: Segment, two: Segment): Segment {
+  const messages = [one, two].flatMap((segment) =>
     Array.from({ length: segment.size }, (_, document) => segment.message(document)),
   );
-  const text = writeSegment(messages, mergedTerms(one.segment.terms(), two.segment.terms(), offset));
-  const moved = two.places.map(({ name, first }) => ({ name, first: first + offset }));
-  return { folder: one.folder, segment: opened(text), places: [...one.places, ...moved] };
+  const text = writeSegment(messages, mergedTerms(one.terms(), two.terms(), one.size));
+  const moved = two.places.map(({ name, first }) => ({ name, first: first + one.size }));
+  return new Segment(one.folder, text, [...one.places, ...moved]);
 }
 
 /** The terms of both in order; documents of the second follow those of the first. */
@@ -170,8 +145,8 @@ function* mergedTerms(
 function joined(one: WrittenTerm | undefined, two: WrittenTerm, offset: number): WrittenTerm {
   const pairs: number[] = [];
   const take = (postings: string, by: number): void => {
-    const span = { start: 0, end: postings.length };
-    eachPosting(postings, span, (document, times) => pairs.push(document + by, times));
+    const all = { start: 0, end: postings.length };
+    eachPosting(postings, all, (document, times) => pairs.push(document + by, times));
   };
   take(one?.postings ?? "", 0);
   take(two.postings, offset);
@@ -179,7 +154,7 @@ function joined(one: WrittenTerm | undefined, two: WrittenTerm, offset: number):
 }
 
 interface Known {
-  readonly segments: readonly PlacedSegment[];
+  readonly segments: readonly Segment[];
   readonly builder: SegmentBuilder;
 }
 
@@ -207,8 +182,6 @@ function pointsInto(message: Message, before: ReadonlySet<string>): boolean {
 
 function archiveIdsFor(term: string, { segments, builder }: Known): ReadonlySet<string> {
   const ids = new Set(builder.archiveIdsFor(term));
-  for (const { segment } of segments) {
-    segment.each(term, (document) => ids.add(segment.message(document).archiveId));
-  }
+  for (const segment of segments) segment.each(term, (at) => ids.add(segment.message(at).archiveId));
   return ids;
 }

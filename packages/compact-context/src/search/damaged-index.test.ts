@@ -3,7 +3,7 @@ import type { Message } from "../core/message.ts";
 import type { StorageDriver } from "../core/ports.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
-import { createArchive, createArchiveSearch } from "./archive.ts";
+import { createArchive } from "./archive.ts";
 
 const FLIPS = 200;
 const QUERIES = ["deployment thursday", '"the window of"', "m7", "src/part3.ts", "nowhere"];
@@ -14,7 +14,7 @@ function message(n: number): Message {
 }
 
 async function answers(driver: StorageDriver): Promise<string> {
-  const search = createArchiveSearch(driver, { nameOf: async (folder) => folder });
+  const search = createArchive(driver, { redact: createRedactor() });
   const found: unknown[] = [];
   for (const query of QUERIES) found.push(await search.search(query, { sessionId: "s", limit: 50 }));
   return JSON.stringify([found, await search.findMessage("s", "m7")]);

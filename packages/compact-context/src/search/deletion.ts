@@ -54,20 +54,6 @@ function tombstonesOf(session: string): string[] {
   return [...scopes].filter((scope) => scope !== "").map(tombstoneKey);
 }
 
-async function isDeleted(
-  driver: StorageDriver,
-  tombstones: readonly string[],
-  now: () => Date,
-): Promise<boolean> {
-  for (const key of tombstones) {
-    // Reading only the version is cheaper, and there is almost never a tombstone.
-    if ((await driver.version(key)) === undefined) continue;
-    const at = Date.parse((JSON.parse((await driver.get(key))?.value ?? "{}") as { at?: string }).at ?? "");
-    if (!(now().getTime() - at > TOMBSTONE_DAYS * DAY_MS)) return true;
-  }
-  return false;
-}
-
 function deletedError(): CompactError {
   return new CompactError("NotFound", "this session was deleted, so nothing of it is stored any more", {
     hint: `Go on under a new session id; this one can be used again ${TOMBSTONE_DAYS} days after its deletion.`,
@@ -77,24 +63,28 @@ function deletedError(): CompactError {
 /** A session whose tombstones were checked this recently is checked only after a write, not before. */
 const FRESH_MS = 1000;
 const MOST_FRESH = 1000;
-const guarded = new WeakSet<StorageDriver>();
-
 /**
  * Wraps the driver so that writes to deleted sessions fail with `NotFound`. Tombstones are checked before and
  * after a write: a deletion stores its tombstone first, so either the deletion finds the written value or the
  * writer finds the tombstone.
  */
 export function guardDeleted(driver: StorageDriver, now: () => Date = platform.now): StorageDriver {
-  if (guarded.has(driver)) return driver;
   const fresh = createLruMap<number>(MOST_FRESH);
   // One text a session: a hash for each of its tombstones is made once.
   const keys = createLruMap<string>(MOST_FRESH);
   const check = async (session: string): Promise<boolean> => {
     const tombstones = keys.get(session) ?? tombstonesOf(session).join("\n");
     keys.set(session, tombstones);
-    const gone = await isDeleted(driver, tombstones.split("\n"), now);
-    fresh.set(session, gone ? 0 : now().getTime());
-    return gone;
+    for (const key of tombstones.split("\n")) {
+      // Reading only the version is cheaper, and there is almost never a tombstone.
+      if ((await driver.version(key)) === undefined) continue;
+      const { at = "" } = JSON.parse((await driver.get(key))?.value ?? "{}") as { readonly at?: string };
+      if (now().getTime() - Date.parse(at) > TOMBSTONE_DAYS * DAY_MS) continue;
+      fresh.set(session, 0);
+      return true;
+    }
+    fresh.set(session, now().getTime());
+    return false;
   };
   const write = async <T>(session: string | undefined, work: () => Promise<T>, undo: () => Promise<void>) => {
     if (session === undefined) return work();
@@ -106,7 +96,7 @@ export function guardDeleted(driver: StorageDriver, now: () => Date = platform.n
     throw deletedError();
   };
   const { outbox } = driver;
-  const safe = withOwn(driver, {
+  return withOwn(driver, {
     outbox:
       outbox &&
       withOwn(outbox, {
@@ -130,8 +120,6 @@ export function guardDeleted(driver: StorageDriver, now: () => Date = platform.n
         () => driver.delete(key),
       ),
   });
-  guarded.add(safe);
-  return safe;
 }
 
 /** Overrides some members of an object; all others are forwarded to it, whatever its class. */
@@ -259,15 +247,8 @@ export async function sweep(
   return { sessions, bytes, kept: { sessions: found.size - sessions.length, bytes: kept } };
 }
 
-interface Stock {
-  readonly found: ReadonlyMap<string, Found>;
-  /** Keys of tombstones in force. */
-  readonly buried: ReadonlySet<string>;
-  /** Expired tombstones. */
-  readonly old: readonly (readonly [StorageDriver, string])[];
-}
-
-async function takeStock(drivers: readonly StorageDriver[], now: number): Promise<Stock> {
+/** The sessions, the keys of tombstones in force, and the expired tombstones. */
+async function takeStock(drivers: readonly StorageDriver[], now: number) {
   const found = new Map<string, Found>();
   const buried = new Set<string>();
   const old: [StorageDriver, string][] = [];

@@ -1,8 +1,9 @@
 import { unlessDamaged } from "../archive/store.ts";
 import type { StorageDriver } from "../core/ports.ts";
 import { hasOwner, keysOf, readTranscriptKey } from "../core/records.ts";
-import { createKeyedMutex } from "../errors.ts";
-import type { BlockPlace, PlacedSegment, StoredText } from "./build.ts";
+import { batches, createKeyedMutex } from "../errors.ts";
+import type { StoredText } from "./build.ts";
+import type { BlockPlace, Segment } from "./segment.ts";
 import {
   emptyIndex,
   loadBlock,
@@ -23,6 +24,13 @@ export interface Scan {
   take(document: number, text: string): void;
 }
 
+/** Characters kept in memory. */
+export interface IndexMemory {
+  readonly indexes: number;
+  readonly texts: number;
+}
+
+const MEMORY: IndexMemory = { indexes: 64_000_000, texts: 16_000_000 };
 /** Blocks read at the same time. */
 const BLOCKS_AT_ONCE = 8;
 /** Attempts to store an index when another worker was faster, before it is used unsaved. */
@@ -40,11 +48,7 @@ export class OpenIndexes {
   #unwritable = false;
 
   /** `memory` limits the characters of indexes and of texts that are kept; the index in use can exceed it. */
-  constructor(
-    driver: StorageDriver,
-    warn: (message: string) => void,
-    memory: { readonly indexes: number; readonly texts: number },
-  ) {
+  constructor(driver: StorageDriver, warn: (message: string) => void, memory: IndexMemory = MEMORY) {
     this.#driver = driver;
     this.#warn = warn;
     this.#indexes = createLimited(memory.indexes, sizeOf);
@@ -99,15 +103,12 @@ export class OpenIndexes {
     }
   }
 
-  /**
-   * The stored text of a message, read from its transcript if the index has lost it; undefined if that is
-   * gone too, or damaged.
-   */
-  textOf(from: PlacedSegment, document: number): Promise<StoredText | undefined> {
+  /** A message's text, from its transcript if the index has lost it; undefined if that is gone too, or damaged. */
+  textOf(from: Segment, document: number): Promise<StoredText | undefined> {
     return unlessDamaged(this.#driver, () => this.#readText(from, document), this.#warn);
   }
 
-  async #readText(from: PlacedSegment, document: number): Promise<StoredText | undefined> {
+  async #readText(from: Segment, document: number): Promise<StoredText | undefined> {
     const { folder } = from;
     const place = placeIn(from, document);
     if (place === undefined) return undefined;
@@ -120,8 +121,7 @@ export class OpenIndexes {
     if (!this.#unwritable) {
       this.#indexes.set(folder, emptyIndex(folder, this.#indexes.get(folder)?.version ?? null));
     }
-    const wanted = from.segment.message(document);
-    const archived = await readPlace(this.#driver, { folder, step: wanted.step }, wanted);
+    const archived = await readPlace(this.#driver, folder, from.message(document));
     return archived && { id: archived.message.id, text: searchableText(archived.message) };
   }
 
@@ -139,7 +139,7 @@ export class OpenIndexes {
   }
 
   /** Passes the texts of many messages of a segment to `take`, each block read once. */
-  async scan(from: PlacedSegment, { documents, holds, take }: Scan): Promise<void> {
+  async scan(from: Segment, { documents, holds, take }: Scan): Promise<void> {
     const byPlace = new Map<BlockPlace, number[]>();
     for (const document of documents) {
       const place = placeIn(from, document);
@@ -157,15 +157,10 @@ export class OpenIndexes {
         if (stored !== undefined) take(document, stored.text);
       }
     };
-    const all = [...byPlace];
-    for (let start = 0; start < all.length; start += BLOCKS_AT_ONCE)
-      await Promise.all(all.slice(start, start + BLOCKS_AT_ONCE).map(look));
+    for (const some of batches([...byPlace], BLOCKS_AT_ONCE)) await Promise.all(some.map(look));
   }
 
-  /**
-   * Drops a session's index while `remove` deletes the session from the archive; the index is not updated
-   * meanwhile.
-   */
+  /** Drops a session's index, which is not updated while `remove` deletes the session from the archive. */
   forget(folder: string, remove: () => Promise<void>): Promise<void> {
     return this.#inTurn(folder, async () => {
       try {
@@ -177,19 +172,19 @@ export class OpenIndexes {
     });
   }
 
-  /** Characters currently in memory. */
-  held(): { readonly indexes: number; readonly texts: number } {
-    return { indexes: this.#indexes.held(), texts: this.#texts.held() };
+  /** Characters of indexes in memory. */
+  held(): number {
+    return this.#indexes.held();
   }
 }
 
-function placeIn({ places }: PlacedSegment, document: number): BlockPlace | undefined {
+function placeIn({ places }: Segment, document: number): BlockPlace | undefined {
   return places.findLast(({ first }) => first <= document);
 }
 
 function sizeOf({ segments }: SessionIndex): number {
   // In addition to the text: an offset per line and four numbers per message.
-  return segments.reduce((sum, { segment }) => sum + segment.text.length * 1.25 + segment.size * 13, 0);
+  return segments.reduce((sum, { text, size }) => sum + text.length * 1.25 + size * 16, 0);
 }
 
 async function stepsIn(keys: AsyncIterable<string>): Promise<Map<string, number[]>> {

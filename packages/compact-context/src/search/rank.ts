@@ -1,11 +1,10 @@
 import { characterStart } from "../errors.ts";
-import type { PlacedSegment } from "./build.ts";
 import type { Segment } from "./segment.ts";
 import { isSeam, LONGEST_WORD, type Query, wordTerm } from "./words.ts";
 
 /** A message of a segment with its score; higher is better. */
 export interface Ranked {
-  readonly from: PlacedSegment;
+  readonly from: Segment;
   readonly document: number;
   readonly score: number;
 }
@@ -103,8 +102,7 @@ function total(segments: readonly Segment[], of: (segment: Segment) => number): 
 }
 
 /** The best `most` messages of a segment, best first. */
-export function rankSegment(from: PlacedSegment, plan: Plan, most: number): Ranked[] {
-  const { segment } = from;
+export function rankSegment(segment: Segment, plan: Plan, most: number): Ranked[] {
   const scores = new Float64Array(segment.size);
   const touched: number[] = [];
   for (const { term, weight } of plan.terms) {
@@ -117,17 +115,12 @@ export function rankSegment(from: PlacedSegment, plan: Plan, most: number): Rank
   }
   const candidates = plan.required === undefined ? touched : [...having(segment, plan.required)];
   return best(
-    candidates.map((document) => ({
-      from,
-      document,
-      score: worth(segment, document, scores[document] ?? 0),
-    })),
+    candidates.map((document) => {
+      const worth = segment.message(document).summary ? SUMMARY_WORTH : 1;
+      return { from: segment, document, score: worth * (scores[document] ?? 0) };
+    }),
     most,
   );
-}
-
-function worth(segment: Segment, document: number, score: number): number {
-  return segment.message(document).summary ? score * SUMMARY_WORTH : score;
 }
 
 /** The documents with a term of every group; without groups, all documents that have words. */
@@ -179,8 +172,8 @@ export function leastOf(scores: Float64Array, most: number): number {
 }
 
 function newer(one: Ranked, other: Ranked): number {
-  const left = one.from.segment.message(one.document);
-  const right = other.from.segment.message(other.document);
+  const left = one.from.message(one.document);
+  const right = other.from.message(other.document);
   return right.step - left.step || right.n - left.n;
 }
 
@@ -201,8 +194,9 @@ export function snippetOf(text: string, query: Query, terms: readonly WeighedTer
   const places = [...phrasePlaces(lower, query), ...wordPlaces(text, lower, terms)].sort(
     (one, other) => one.at - other.at,
   );
-  const start = heaviestNear(places, densest(places));
-  if (start === undefined) return cut(text, 0, BEFORE + AFTER);
+  const first = densest(places);
+  if (first === undefined) return cut(text, 0, BEFORE + AFTER);
+  const start = heaviestNear(places, first);
   return cut(text, start.at - BEFORE, Math.max(start.end, start.at) + AFTER);
 }
 
@@ -231,10 +225,7 @@ function wordPlaces(written: string, lower: string, terms: readonly WeighedTerm[
   });
 }
 
-/**
- * The place from which most of the weight (each word counted once) falls within a snippet's length; ties: the
- * closest together.
- */
+/** The place with most weight in a snippet's length behind it, each word once; of equals the closest together. */
 function densest(places: readonly Place[]): Place | undefined {
   let found: Place | undefined;
   let [most, closest] = [0, 0];
@@ -255,8 +246,7 @@ function densest(places: readonly Place[]): Place | undefined {
 }
 
 /** The heaviest place in the excerpt from `start`: it is shown even if little of the excerpt is. */
-function heaviestNear(places: readonly Place[], start: Place | undefined): Place | undefined {
-  if (start === undefined) return undefined;
+function heaviestNear(places: readonly Place[], start: Place): Place {
   return places
     .filter(({ at }) => at >= start.at && at <= start.at + AFTER)
     .reduce((heaviest, place) => (place.weight > heaviest.weight ? place : heaviest), start);

@@ -16,24 +16,10 @@ export interface IndexedMessage {
   readonly length: number;
 }
 
-/** An immutable part of a session's index: one string, searched in place. */
-export interface Segment {
+/** A stored block of texts, and the first document that it holds. */
+export interface BlockPlace {
   readonly name: string;
-  readonly text: string;
-  /** Number of messages, including aliases. */
-  readonly size: number;
-  /** Number of messages that have words; `words` is their total. */
-  readonly worded: number;
-  readonly words: number;
-  lengthOf(document: number): number;
-  message(document: number): IndexedMessage;
-  /** Number of documents that contain the term. */
-  frequency(term: string): number;
-  each(term: string, visit: (document: number, times: number) => void): void;
-  /** Terms with this prefix, in order, at most `most`. */
-  startingWith(prefix: string, most: number): string[];
-  /** Every term with its frequency and encoded postings, in order. */
-  terms(): Iterable<WrittenTerm>;
+  readonly first: number;
 }
 
 export interface WrittenTerm {
@@ -50,10 +36,7 @@ const ID_LENGTH = 10;
 const FORMAT = 1;
 const HEAD_LINES = 3;
 
-/**
- * The text of a segment: a header line, the archive ids, the numbers of each message, then the terms in
- * order.
- */
+/** The text of a segment: a header line, the archive ids, the numbers of each message, then the terms in order. */
 export function writeSegment(messages: readonly IndexedMessage[], terms: Iterable<WrittenTerm>): string {
   const lines = [
     JSON.stringify({ format: FORMAT, messages: messages.length }),
@@ -74,36 +57,138 @@ export function segmentName(text: string): string {
   return contentHash({ role: "system", parts: [{ type: "text", text }] });
 }
 
-/** Reads a segment; undefined if the text does not match its name. */
-export function openSegment(text: string, name: string): Segment | undefined {
-  if (segmentName(text) !== name) return undefined;
-  const starts = lineStarts(text);
-  const ids = text.slice(starts[1], (starts[2] ?? 0) - 1);
-  const size = ids.length / ID_LENGTH;
-  const table = readTable(text, { start: starts[2] ?? 0, end: (starts[3] ?? 0) - 1 }, size);
-  const dictionary = createDictionary(text, starts);
-  return {
-    name,
-    text,
-    size,
-    worded: table.worded,
-    words: table.words,
-    lengthOf: (document) => table.length[document] ?? 0,
-    message(document) {
-      const flags = table.flags[document] ?? 0;
-      return {
-        archiveId: ids.slice(document * ID_LENGTH, (document + 1) * ID_LENGTH),
-        step: table.step[document] ?? 0,
-        n: table.n[document] ?? 0,
-        role: ROLES[flags & 7] ?? "user",
-        redacted: (flags & REDACTED) > 0,
-        summary: (flags & SUMMARY) > 0,
-        alias: (flags & ALIAS) > 0,
-        length: table.length[document] ?? 0,
-      };
-    },
-    ...dictionary,
-  };
+/** An immutable part of a session's index: one string, searched in place, and where its messages' texts are. */
+export class Segment {
+  /** The session's. */
+  readonly folder: string;
+  readonly text: string;
+  readonly places: readonly BlockPlace[];
+  readonly name: string;
+  /** Number of messages, including aliases. */
+  readonly size: number;
+  /** Number of messages that have words; `words` is their total. */
+  readonly worded: number;
+  readonly words: number;
+  /** Offsets of all lines, followed by the end of the text. */
+  readonly #starts: Uint32Array;
+  readonly #ids: string;
+  /** Of each message: step, n, role with flags, words. */
+  readonly #numbers: Uint32Array;
+
+  constructor(folder: string, text: string, places: readonly BlockPlace[]) {
+    this.folder = folder;
+    this.text = text;
+    this.places = places;
+    this.name = segmentName(text);
+    this.#starts = lineStarts(text);
+    const [, ids = 0, table = 0, terms = 0] = this.#starts;
+    this.#ids = text.slice(ids, table - 1);
+    this.size = this.#ids.length / ID_LENGTH;
+    const written = readNumbers(text, table, terms - 1);
+    const numbers = new Uint32Array(this.size * 4);
+    let [worded, words] = [0, 0];
+    for (let at = 0; at < numbers.length; at++) {
+      const number = written.next();
+      numbers[at] = number;
+      if (at % 4 < 3 || number === 0) continue;
+      worded += 1;
+      words += number;
+    }
+    this.#numbers = numbers;
+    this.worded = worded;
+    this.words = words;
+  }
+
+  lengthOf(document: number): number {
+    return this.#numbers[document * 4 + 3] ?? 0;
+  }
+
+  message(document: number): IndexedMessage {
+    const at = document * 4;
+    const flags = this.#numbers[at + 2] ?? 0;
+    return {
+      archiveId: this.#ids.slice(document * ID_LENGTH, (document + 1) * ID_LENGTH),
+      step: this.#numbers[at] ?? 0,
+      n: this.#numbers[at + 1] ?? 0,
+      role: ROLES[flags & 7] ?? "user",
+      redacted: (flags & REDACTED) > 0,
+      summary: (flags & SUMMARY) > 0,
+      alias: (flags & ALIAS) > 0,
+      length: this.lengthOf(document),
+    };
+  }
+
+  /** Number of documents that contain the term. */
+  frequency(term: string): number {
+    return this.#find(term)?.count ?? 0;
+  }
+
+  each(term: string, visit: (document: number, times: number) => void): void {
+    const found = this.#find(term);
+    if (found !== undefined) eachPosting(this.text, found, visit);
+  }
+
+  /** Terms with this prefix, in order, at most `most`. */
+  startingWith(prefix: string, most: number): string[] {
+    const found: string[] = [];
+    for (let index = this.#firstFrom(prefix); index < this.#count && found.length < most; index++) {
+      const term = this.#termAt(index);
+      if (!term.startsWith(prefix)) break;
+      found.push(term);
+    }
+    return found;
+  }
+
+  /** Every term with its frequency and encoded postings, in order. */
+  *terms(): Generator<WrittenTerm> {
+    for (let index = 0; index < this.#count; index++) {
+      const { count, start, end } = this.#entry(index);
+      yield { term: this.#termAt(index), count, postings: this.text.slice(start, end) };
+    }
+  }
+
+  get #count(): number {
+    return this.#starts.length - 1 - HEAD_LINES;
+  }
+
+  #startOf(index: number): number {
+    return this.#starts[index + HEAD_LINES] ?? this.text.length;
+  }
+
+  #termAt(index: number): string {
+    const start = this.#startOf(index);
+    return this.text.slice(start, this.text.indexOf("\t", start));
+  }
+
+  /** By binary search; nothing is unpacked when the index is opened. */
+  #firstFrom(term: string): number {
+    let low = 0;
+    let high = this.#count;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.#termAt(middle) < term) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #find(term: string): Postings | undefined {
+    const index = this.#firstFrom(term);
+    return index < this.#count && this.#termAt(index) === term ? this.#entry(index) : undefined;
+  }
+
+  #entry(index: number): Postings {
+    const from = this.text.indexOf("\t", this.#startOf(index)) + 1;
+    const tab = this.text.indexOf("\t", from);
+    return { count: Number(this.text.slice(from, tab)), start: tab + 1, end: this.#startOf(index + 1) - 1 };
+  }
+}
+
+/** A term's frequency, and where its postings stand. */
+interface Postings {
+  readonly count: number;
+  readonly start: number;
+  readonly end: number;
 }
 
 /** The offsets of all lines, followed by the end of the text. */
@@ -121,88 +206,13 @@ function lineStarts(text: string): Uint32Array {
   return starts.slice(0, count);
 }
 
-function readTable(text: string, span: { readonly start: number; readonly end: number }, size: number) {
-  const table = {
-    step: new Uint32Array(size),
-    n: new Uint32Array(size),
-    flags: new Uint8Array(size),
-    length: new Uint32Array(size),
-    worded: 0,
-    words: 0,
-  };
-  const numbers = readNumbers(text, span.start, span.end);
-  for (let document = 0; document < size; document++) {
-    table.step[document] = numbers.next();
-    table.n[document] = numbers.next();
-    table.flags[document] = numbers.next();
-    const length = numbers.next();
-    table.length[document] = length;
-    table.words += length;
-    if (length > 0) table.worded += 1;
-  }
-  return table;
-}
-
-/** Terms are found by binary search; nothing is unpacked when the index is opened. */
-function createDictionary(
-  text: string,
-  starts: Uint32Array,
-): Pick<Segment, "frequency" | "each" | "startingWith" | "terms"> {
-  const count = starts.length - 1 - HEAD_LINES;
-  const startOf = (index: number): number => starts[index + HEAD_LINES] ?? text.length;
-  const termAt = (index: number): string => text.slice(startOf(index), text.indexOf("\t", startOf(index)));
-  const firstFrom = (term: string): number => {
-    let low = 0;
-    let high = count;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (termAt(middle) < term) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  };
-  const entry = (index: number): { readonly count: number; readonly start: number; readonly end: number } => {
-    const from = text.indexOf("\t", startOf(index)) + 1;
-    const tab = text.indexOf("\t", from);
-    return { count: Number(text.slice(from, tab)), start: tab + 1, end: startOf(index + 1) - 1 };
-  };
-  const find = (term: string): ReturnType<typeof entry> | undefined => {
-    const index = firstFrom(term);
-    return index < count && termAt(index) === term ? entry(index) : undefined;
-  };
-  return {
-    frequency: (term) => find(term)?.count ?? 0,
-    each(term, visit) {
-      const found = find(term);
-      if (found !== undefined) eachPosting(text, found, visit);
-    },
-    startingWith(prefix, most) {
-      const found: string[] = [];
-      for (let index = firstFrom(prefix); index < count && found.length < most; index++) {
-        const term = termAt(index);
-        if (!term.startsWith(prefix)) break;
-        found.push(term);
-      }
-      return found;
-    },
-    *terms() {
-      for (let index = 0; index < count; index++) {
-        const { count: documents, start, end } = entry(index);
-        yield { term: termAt(index), count: documents, postings: text.slice(start, end) };
-      }
-    },
-  };
-}
-
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const VALUES: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) =>
   Math.max(0, DIGITS.indexOf(String.fromCharCode(code))),
 );
 const MORE = 32;
 
-/**
- * Encodes a whole number from 0 to 2^31 - 1 as one character per five bits, lowest first (as in source maps).
- */
+/** Encodes a whole number from 0 to 2^31 - 1 as one character per five bits, lowest first (as in source maps). */
 function writeNumber(value: number): string {
   let text = "";
   let rest = value;

@@ -10,23 +10,16 @@ import {
 import type { StorageDriver } from "../core/ports.ts";
 import { archiveFiles, crc32Hex } from "../core/records.ts";
 import { hasCode } from "../errors.ts";
-import {
-  addOnce,
-  type BlockPlace,
-  mergeNewest,
-  type PlacedSegment,
-  SegmentBuilder,
-  type TextBlock,
-} from "./build.ts";
-import { openSegment, segmentName } from "./segment.ts";
+import { addOnce, mergeNewest, SegmentBuilder, type TextBlock } from "./build.ts";
+import { type BlockPlace, type IndexedMessage, Segment, segmentName } from "./segment.ts";
 import { WORDS_VERSION } from "./words.ts";
 
 /** Index of one session's archived messages, as far as its transcripts have been read. */
 export interface SessionIndex {
   readonly folder: string;
   readonly steps: readonly CoveredStep[];
-  readonly segments: readonly PlacedSegment[];
-  readonly problems: readonly IndexProblem[];
+  readonly segments: readonly Segment[];
+  readonly problems: readonly StepProblem[];
   /** Version of the stored manifest; null if there is none. */
   readonly version: string | null;
   /** False for an index that was loaded and may be behind the archive. */
@@ -49,12 +42,11 @@ async function loadOnce(driver: StorageDriver, folder: string): Promise<SessionI
   const empty = emptyIndex(folder, stored?.version ?? null);
   const manifest = stored === undefined ? undefined : readManifest(stored.value);
   if (stored === undefined || manifest === undefined) return empty;
-  const segments: PlacedSegment[] = [];
+  const segments: Segment[] = [];
   for (const { name, blocks } of manifest.segments) {
-    const text = await driver.get(indexFiles.segment(folder, name));
-    const segment = text === undefined ? undefined : openSegment(text.value, name);
-    if (segment === undefined) return empty;
-    segments.push({ folder, segment, places: blocks });
+    const text = (await driver.get(indexFiles.segment(folder, name)))?.value;
+    if (text === undefined || segmentName(text) !== name) return empty;
+    segments.push(new Segment(folder, text, blocks));
   }
   const { steps, problems } = manifest;
   return { folder, steps, segments, problems, version: stored.version, checked: false };
@@ -108,13 +100,13 @@ async function readSteps(
   let builder = new SegmentBuilder();
   const close = async (): Promise<void> => {
     if (builder.size === 0) return;
-    const { placed, blocks } = builder.finish(index.folder);
+    const { segment, blocks } = builder.finish(index.folder);
     for (const block of blocks) await keep(block);
-    segments = mergeNewest([...segments, placed]);
+    segments = mergeNewest([...segments, segment]);
     builder = new SegmentBuilder();
   };
   for (const step of todo) {
-    const read = await readStep(driver, { folder: index.folder, step }, async (archived) => {
+    const read = await readStep(driver, archiveFiles.transcript(index.folder, step), async (archived) => {
       addOnce(archived, step, { segments, builder });
       if (builder.characters >= SEGMENT_CHARACTERS) await close();
     });
@@ -148,11 +140,10 @@ export async function saveIndex(
   before: SessionIndex,
 ): Promise<SessionIndex | undefined> {
   const { folder, steps, problems } = index;
-  const stored = new Set(before.segments.map(({ segment }) => segment.name));
-  for (const { segment } of index.segments) {
-    if (!stored.has(segment.name)) await driver.put(indexFiles.segment(folder, segment.name), segment.text);
-  }
-  const segments = index.segments.map(({ segment, places }) => ({ name: segment.name, blocks: places }));
+  const stored = new Set(before.segments.map(({ name }) => name));
+  for (const { name, text } of index.segments)
+    if (!stored.has(name)) await driver.put(indexFiles.segment(folder, name), text);
+  const segments = index.segments.map(({ name, places }) => ({ name, blocks: places }));
   try {
     const text = writeManifest({ steps, segments, problems });
     const { version } = await driver.put(indexFiles.manifest(folder), text, { ifVersion: index.version });
@@ -174,17 +165,17 @@ async function dropUnused(driver: StorageDriver, index: SessionIndex, before: Se
 }
 
 function filesOf({ folder, segments }: SessionIndex): string[] {
-  return segments.flatMap(({ segment, places }) => [
-    indexFiles.segment(folder, segment.name),
+  return segments.flatMap(({ name, places }) => [
+    indexFiles.segment(folder, name),
     ...places.map((place) => indexFiles.texts(folder, place.name)),
   ]);
 }
 
 /** What a session's index covers and which segments it consists of: its only file that is overwritten. */
-export interface Manifest {
+interface Manifest {
   readonly steps: readonly CoveredStep[];
   readonly segments: readonly { readonly name: string; readonly blocks: readonly BlockPlace[] }[];
-  readonly problems: readonly IndexProblem[];
+  readonly problems: readonly StepProblem[];
 }
 
 /** A transcript that was read, and the message count it states. */
@@ -193,24 +184,18 @@ export interface CoveredStep {
   readonly messages: number;
 }
 
-/** An unreadable line. */
-export interface IndexProblem {
+/** An unreadable line of a step's transcript. */
+export interface StepProblem extends ArchiveProblem {
   readonly step: number;
-  readonly line: number;
-  readonly problem: string;
 }
 
 const FORMAT = 1;
 
 /** The keys of a session's index, below the session's folder. */
-const indexFiles: {
-  manifest(folder: string): string;
-  segment(folder: string, name: string): string;
-  texts(folder: string, name: string): string;
-} = {
-  manifest: (folder) => `${folder}/search/index.json`,
-  segment: (folder, name) => `${folder}/search/${name}.terms`,
-  texts: (folder, name) => `${folder}/search/${name}.texts.json`,
+const indexFiles = {
+  manifest: (folder: string): string => `${folder}/search/index.json`,
+  segment: (folder: string, name: string): string => `${folder}/search/${name}.terms`,
+  texts: (folder: string, name: string): string => `${folder}/search/${name}.texts.json`,
 };
 
 function writeManifest(manifest: Manifest): string {
@@ -242,20 +227,15 @@ function isName(name: unknown): boolean {
   return typeof name === "string" && /^[0-9a-z]{6,20}$/.test(name);
 }
 
-interface StepPlace {
-  readonly folder: string;
-  readonly step: number;
-}
-
 /** Passes the messages of a transcript to `take` one by one; unreadable lines are reported as problems. */
 async function readStep(
   driver: StorageDriver,
-  { folder, step }: StepPlace,
+  key: string,
   take: (archived: ArchivedMessage) => Promise<void>,
 ): Promise<{ readonly messages: number; readonly problems: readonly ArchiveProblem[] }> {
   const problems: ArchiveProblem[] = [];
   const reading = createReading();
-  for await (const { text, torn } of linesOf(driver.stream(archiveFiles.transcript(folder, step)))) {
+  for await (const { text, torn } of linesOf(driver.stream(key))) {
     for (const entry of reading.take(text, torn)) {
       if (isReference(entry)) continue;
       if ("problem" in entry) problems.push(entry);
@@ -275,19 +255,17 @@ async function statedLength(driver: StorageDriver, folder: string, step: number)
   return 0;
 }
 
-/** The message at its position; undefined if the transcript has another message there. */
+/** An indexed message, read from its transcript; undefined if that has another message there. */
 export async function readPlace(
   driver: StorageDriver,
-  { folder, step }: StepPlace,
-  wanted: { readonly n: number; readonly archiveId: string },
+  folder: string,
+  { step, n, archiveId }: IndexedMessage,
 ): Promise<ArchivedMessage | undefined> {
   for await (const { line, text } of linesOf(driver.stream(archiveFiles.transcript(folder, step)))) {
     // There is one message per line, so earlier lines can be skipped.
-    if (line < wanted.n) continue;
+    if (line < n) continue;
     const read = readArchiveLine(text);
-    return typeof read !== "string" && read.archived?.archiveId === wanted.archiveId
-      ? read.archived
-      : undefined;
+    return typeof read !== "string" && read.archived?.archiveId === archiveId ? read.archived : undefined;
   }
   return undefined;
 }

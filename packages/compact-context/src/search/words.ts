@@ -101,36 +101,26 @@ function plain(word: string): string {
   );
 }
 
-/**
- * The terms of an index: words unchanged, ids after a prefix character that no word starts with. All ASCII,
- * without spaces.
- */
-export function wordTerm(word: string): string {
-  return escaped(word);
-}
-
-export function archiveIdTerm(id: string): string {
-  return `@${escaped(id)}`;
-}
-
-/** The message's own id. */
-export function ownIdTerm(id: string): string {
-  return `=${escaped(id)}`;
-}
-
 const PLAIN = /^[!-$&-~]*$/;
 const ODD = /[^!-$&-~]/g;
 
-// An all-ASCII string takes half the memory of one with any other character.
-function escaped(text: string): string {
+/** The term of a word in an index, without spaces. All ASCII: other strings take twice the memory. */
+export function wordTerm(text: string): string {
   if (PLAIN.test(text)) return text;
   return text.replace(ODD, (character) => `%${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/**
- * The searchable text of a message: texts, readable reasoning, calls with their arguments, results, names of
- * media.
- */
+/** Terms of ids begin with a character that no word begins with. */
+export function archiveIdTerm(id: string): string {
+  return `@${wordTerm(id)}`;
+}
+
+/** The message's own id. */
+export function ownIdTerm(id: string): string {
+  return `=${wordTerm(id)}`;
+}
+
+/** The searchable text of a message: texts, readable reasoning, calls with their arguments, results, names of media. */
 export function searchableText(message: Message): string {
   const summary = message.meta?.summaryVersion === undefined ? undefined : readSummary(messageText(message));
   // The tag around a summary is not part of it: quoted in a list, it would look like a real tag.

@@ -30,6 +30,8 @@ export function getChannelSessionPath(channelDir: string): string {
 const page = (...blocks: readonly string[]): string => `${blocks.join("\n\n")}\n`;
 const section = (heading: string, note: string): string => `${heading}\n\n<!-- ${note} -->`;
 
+const SESSION_TEMPLATE = page(...SESSION_SECTIONS.map(({ heading, note }) => section(`# ${heading}`, note)));
+
 /** Initial content of a channel's files: headings, and comments that are never recalled. */
 const CHANNEL_TEMPLATES: Readonly<Record<string, string>> = {
   [CHANNEL_FILES.memory]: page(
@@ -39,9 +41,7 @@ const CHANNEL_TEMPLATES: Readonly<Record<string, string>> = {
     section("## Open loops", "What is promised or waited for."),
     section("## Facts", "What else is worth knowing next month."),
   ),
-  [CHANNEL_FILES.session]: page(
-    ...SESSION_SECTIONS.map(({ heading, note }) => section(`# ${heading}`, note)),
-  ),
+  [CHANNEL_FILES.session]: SESSION_TEMPLATE,
   [CHANNEL_FILES.history]: page(
     "# Channel history",
     "<!-- Older work, one dated section each, newest last. -->",
@@ -77,14 +77,14 @@ export async function ensureChannel(channelDir: string): Promise<readonly string
 
 export async function ensureChannelSessionFile(channelDir: string): Promise<void> {
   const path = getChannelSessionPath(channelDir);
-  if (!(await isThere(path))) await createFile(path, sessionTemplate());
+  if (!(await isThere(path))) await createFile(path, SESSION_TEMPLATE);
 }
 
 export function ensureChannelSessionFileSync(channelDir: string): void {
   const path = getChannelSessionPath(channelDir);
   mkdirSync(channelDir, { recursive: true });
   try {
-    writeFileSync(path, sessionTemplate(), { flag: "wx", mode: 0o600, flush: true });
+    writeFileSync(path, SESSION_TEMPLATE, { flag: "wx", mode: 0o600, flush: true });
   } catch (error) {
     if (systemCode(error) !== "EEXIST") throw storageFailed(error, path);
   }
@@ -120,10 +120,6 @@ async function isThere(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-function sessionTemplate(): string {
-  return CHANNEL_TEMPLATES["SESSION.md"] ?? "";
 }
 
 /** True for a path at or below a folder; both must be real paths. */

@@ -167,12 +167,36 @@ function changed(path: string): CompactError {
 export const CLAIM_LEASE_MS = 30_000;
 
 /** A claim file names the owner of a resource from taking to release. */
-export interface Claim {
-  /** Renews the claim; false once another owner has it. */
-  renew(): Promise<boolean>;
+export class Claim {
+  readonly #path: string;
+  readonly #text: string;
+
+  constructor(path: string, text: string) {
+    this.#path = path;
+    this.#text = text;
+  }
+
+  /** Renews the claim by rewriting it in place; false once another owner has it. */
+  async renew(): Promise<boolean> {
+    const handle = await openIfThere(this.#path, "r+");
+    if (handle === undefined) return false;
+    try {
+      if ((await handle.readFile("utf8")) !== this.#text) return false;
+      await handle.write(this.#text, 0);
+      return true;
+    } finally {
+      await handle.close();
+    }
+  }
+
   /** Renews periodically until the returned function is called. */
-  keep(): () => void;
-  release(): Promise<void>;
+  keep(): () => void {
+    return later(CLAIM_LEASE_MS / 3, () => void this.renew().catch(() => false), true);
+  }
+
+  release(): Promise<void> {
+    return takeAway(this.#path, this.#text);
+  }
 }
 
 /** The owner of a claim. */
@@ -182,29 +206,28 @@ export interface ClaimOwner {
   readonly onThisMachine: boolean;
 }
 
-export interface ClaimOptions {
-  /** Whether this process may take over its own claim; otherwise an own claim counts as taken. */
-  readonly fromItself: boolean;
-}
-
 /**
  * Creates a claim file, or takes it over from an owner that has ended: its process no longer exists or, if
  * that cannot be checked, it has not renewed for longer than a lease. Of several contenders one gets the
- * claim; the others get the owner.
+ * claim; the others get the owner. `fromItself`: whether this process may take over its own claim.
  */
 export async function takeClaim(
   path: string,
-  { fromItself }: ClaimOptions,
+  { fromItself }: { readonly fromItself: boolean },
 ): Promise<{ readonly claim: Claim } | { readonly owner: ClaimOwner }> {
   const self = { pid: process.pid, machine: machine(), started: startOf(process.pid) };
   const mine = `${JSON.stringify({ ...self, id: randomUUID() })}\n`;
   for (let waits = 0; ; waits++) {
     const now = await placed(path, mine);
-    if (now === undefined) return { claim: claimOf(path, mine) };
+    if (now === undefined) return { claim: new Claim(path, mine) };
     const seen = await readClaim(path);
     if (seen === undefined) continue;
     const owner = ownerIn(seen.text);
-    const isOwn = fromItself && owner !== undefined && isSame(owner, self);
+    const isOwn =
+      fromItself &&
+      owner?.pid === self.pid &&
+      owner.machine === self.machine &&
+      owner.started === self.started;
     if (owner !== undefined && !isOwn && !isGone(owner, now - seen.modified))
       return { owner: { pid: owner.pid, onThisMachine: owner.machine === self.machine } };
     // One contender at a time: a claim that another has just placed is never moved.
@@ -239,31 +262,9 @@ interface Process {
   readonly started: string;
 }
 
-function claimOf(path: string, mine: string): Claim {
-  const renew = (): Promise<boolean> => renewed(path, mine);
-  return {
-    renew,
-    keep: () => later(CLAIM_LEASE_MS / 3, () => void renew().catch(() => false), true),
-    release: () => takeAway(path, mine),
-  };
-}
-
 /** Another's takeover takes milliseconds: how often and how long to wait for it. */
 const MOST_WAITS = 25;
 const WAIT_MS = 20;
-
-/** Whether the file is still this claim's. Rewriting it in place renews it. */
-async function renewed(path: string, mine: string): Promise<boolean> {
-  const handle = await openIfThere(path, "r+");
-  if (handle === undefined) return false;
-  try {
-    if ((await handle.readFile("utf8")) !== mine) return false;
-    await handle.write(mine, 0);
-    return true;
-  } finally {
-    await handle.close();
-  }
-}
 
 /** Creates the file with its text atomically. If it already exists, returns the disk's current time. */
 async function placed(path: string, text: string): Promise<number | undefined> {
@@ -320,10 +321,6 @@ function ownerIn(text: string): Process | undefined {
   const owner = parsedJson(text);
   if (!isObject(owner) || typeof owner.pid !== "number") return undefined;
   return { pid: owner.pid, machine: String(owner.machine), started: String(owner.started ?? "") };
-}
-
-function isSame(one: Process, other: Process): boolean {
-  return one.pid === other.pid && one.machine === other.machine && one.started === other.started;
 }
 
 function isGone(owner: Process, silentMs: number): boolean {

@@ -9,7 +9,8 @@ export interface TimeSpan {
 
 export const DAY: number = 24 * 60 * 60 * 1000;
 
-const listed = (names: string): readonly string[] => names.trim().split(/\s+/);
+/** The words of a table. */
+export const listed = (names: string): readonly string[] => names.trim().split(/\s+/);
 
 /** January first; English also with short forms. */
 const ENGLISH_MONTHS = listed(
@@ -85,10 +86,7 @@ const STARTS: Readonly<Record<string, (today: number) => number>> = {
   weekend: (today) => weekOf(today + 2 * DAY) - 2 * DAY,
 };
 
-/**
- * A line each: start, days after it (`n`: times the count that `#` stands for) and length; the words; those of
- * Chinese and Japanese.
- */
+/** A line each: start, days after it (`n`: times the count for `#`), length; words; those of Chinese and Japanese. */
 function spansOf(table: string): (typeof RELATIVE)[number][] {
   return table
     .trim()

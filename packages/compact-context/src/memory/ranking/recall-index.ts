@@ -178,7 +178,8 @@ function wordScores(words: readonly string[], corpus: Corpus): Scores {
   let before = 0;
   for (const { terms, entries } of concepts) {
     if (before > 0 && entries > Math.max(COMMON_ENTRIES, units.length / 3)) continue;
-    const touched = collect(terms, { counts, corpus, spread: before + entries <= SPREAD_ENTRIES });
+    const reach = before + entries <= SPREAD_ENTRIES ? corpus.weights.windowReach : 0;
+    const touched = collect(terms, counts, corpus, reach);
     const rarity = rarityOf(units.length, Math.min(entries, units.length));
     for (const unit of touched) {
       const count = counts[unit] ?? 0;
@@ -195,11 +196,11 @@ function wordScores(words: readonly string[], corpus: Corpus): Scores {
 /** Adds a concept's counts to its units and their neighbours; returns the units with a count. */
 function collect(
   terms: readonly Posting[],
-  { counts, corpus, spread }: { counts: Float64Array; corpus: Corpus; spread: boolean },
+  counts: Float64Array,
+  { starts, ends, kernel, weights }: Corpus,
+  reach: number,
 ): readonly number[] {
-  const { starts, ends, kernel } = corpus;
-  const reach = spread ? corpus.weights.windowReach : 0;
-  const middle = corpus.weights.windowReach;
+  const middle = weights.windowReach;
   const touched: number[] = [];
   const add = (unit: number, value: number): void => {
     const known = counts[unit] ?? 0;

@@ -1,7 +1,7 @@
 import { rarityOf } from "../../search/rank.ts";
 import { wordsOf } from "../../search/words.ts";
 import { groupBy } from "../../summarizers/extractive/text.ts";
-import { readTimestamp, speaksOfTime } from "./dates.ts";
+import { listed, readTimestamp, speaksOfTime } from "./dates.ts";
 
 /**
  * The stem of a lower-case English word: `deploy` for `deployments`. Seven rules in sequence; on LoCoMo they
@@ -19,8 +19,6 @@ export function englishStem(word: string): string {
     .replace(/(?<=...)(?:ational|ation|ate?|ion|ment|ness|ful|ly)$/, "")
     .replace(/(?<=...)(?:e+|y|i)$/, "");
 }
-
-const listed = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 /**
  * English words without a topic, including those that only shape a question ("what kind of", "how many
