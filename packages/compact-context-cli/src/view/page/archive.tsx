@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { SearchHitView, SearchView, SessionView } from "../session-view.ts";
 import { Checkbox, List } from "./list.tsx";
-import { api, openMessage, session } from "./state.ts";
+import { openMessage, search, session } from "./state.ts";
 import { count, errorText, firstLine, plural, splitMatches } from "./text.ts";
 
 const DEBOUNCE_MS = 180;
@@ -43,7 +43,7 @@ function useSearch(active: SessionView | undefined): Search {
     const text = query.value.trim();
     if (text === "") return show([], "");
     try {
-      const found = await api.search(text, everywhere.value ? undefined : session.value?.id, signal);
+      const found = await search(text, everywhere.value ? undefined : session.value?.id, signal);
       words.value = text.toLowerCase().split(/\s+/);
       show(found.hits, resultText(found));
     } catch (error) {
