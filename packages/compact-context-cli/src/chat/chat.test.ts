@@ -67,7 +67,7 @@ async function start(model?: AgentModel, flags: Flags = {}): Promise<Session> {
     permissions: createPermissions({ input, screen, workplace }),
     onDiagnostic: (diagnostic) => screen.notify("note", problemText(diagnostic, folder)),
   });
-  screen.print(bannerLines({ agent, folders, invocation, terminal }));
+  screen.print(bannerLines(agent, folders.channelDir, ports, terminal));
   const chat = { agent, screen, input, skills, models, folder };
   const ended = runChat({ ...chat, clock: ports.clock }).then(agent.close);
   const shows: Session["shows"] = (what) => expect.poll(() => shown).toMatch(what);

@@ -22,11 +22,8 @@ import type { ChatScreen } from "./screen.ts";
 interface ChatCommand {
   readonly usage: string;
   readonly summary: string;
-  run(rest: string, chat: Chat, interruptible: Interruptible): Promise<void>;
+  run(rest: string, chat: Chat): Promise<void>;
 }
-
-/** Runs work that the user can interrupt. */
-export type Interruptible = (work: (signal: AbortSignal) => Promise<void>) => Promise<void>;
 
 /** Commands by name, in the order of the help. */
 const COMMANDS: Readonly<Record<string, ChatCommand>> = {
@@ -38,17 +35,17 @@ const COMMANDS: Readonly<Record<string, ChatCommand>> = {
   compact: {
     usage: "[instruction]",
     summary: "summarizes older messages now; also /summarize",
-    run: (rest, chat, interruptible) => interruptible((signal) => compactNow(rest, chat, signal)),
+    run: compactNow,
   },
   undo: {
     usage: "",
     summary: "undoes the newest compaction",
-    run: (_rest, chat, interruptible) => interruptible(() => undoCompaction(chat)),
+    run: (_rest, chat) => interruptible(chat, () => undoCompaction(chat)),
   },
   new: {
     usage: "",
     summary: "starts a new session; the memory is kept",
-    run: (_rest, chat, interruptible) => interruptible(() => startNew(chat)),
+    run: (_rest, chat) => interruptible(chat, () => startNew(chat)),
   },
   resume: {
     usage: "[number]",
@@ -91,7 +88,7 @@ export const COMMAND_WORDS: readonly string[] = [...Object.keys(COMMANDS), "summ
 );
 
 /** Runs `/name words`. Errors are shown, and the chat continues. */
-export async function runChatCommand(text: string, chat: Chat, interruptible: Interruptible): Promise<void> {
+export async function runChatCommand(text: string, chat: Chat): Promise<void> {
   const [word = "", ...words] = text.slice(1).split(" ");
   const name = OTHER_NAMES[word] ?? word;
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
@@ -105,7 +102,7 @@ export async function runChatCommand(text: string, chat: Chat, interruptible: In
     return;
   }
   try {
-    await command.run(words.join(" ").trim(), chat, interruptible);
+    await command.run(words.join(" ").trim(), chat);
   } catch (error) {
     const { hint, ...what } = diagnosticOf(error);
     chat.screen.notify("error", diagnosticText(what), 4);
@@ -126,10 +123,12 @@ function helpLines(width: number): string[] {
   return [...lines, "", ...paragraph(KEYS, width)];
 }
 
-async function compactNow(instruction: string, { agent, screen }: Chat, signal: AbortSignal): Promise<void> {
-  const report = await agent.compact(instruction, { signal });
-  if (report.compacted) screen.notify("compact", compactionText(report));
-  else screen.notify("note", "nothing to compact: every message is recent or pinned");
+function compactNow(instruction: string, chat: Chat): Promise<void> {
+  return interruptible(chat, async (signal) => {
+    const report = await chat.agent.compact(instruction, { signal });
+    if (report.compacted) chat.screen.notify("compact", compactionText(report));
+    else chat.screen.notify("note", "nothing to compact: every message is recent or pinned");
+  });
 }
 
 async function undoCompaction({ agent, screen }: Chat): Promise<void> {
@@ -159,7 +158,7 @@ function entryAt<T>(answer: string, list: readonly T[]): T | undefined {
   return /^\d+$/.test(answer) ? list[Number(answer) - 1] : undefined;
 }
 
-async function resumeSession(given: string, chat: Chat, interruptible: Interruptible): Promise<void> {
+async function resumeSession(given: string, chat: Chat): Promise<void> {
   const { agent, screen } = chat;
   const sessions = (await agent.sessions()).filter(
     ({ id, firstAsk }) => id !== agent.sessionId && firstAsk !== "",
@@ -175,7 +174,7 @@ async function resumeSession(given: string, chat: Chat, interruptible: Interrupt
   const chosen = entryAt(answer, sessions);
   if (chosen === undefined)
     return screen.notify("note", `${oneLine(answer)} is not a number from 1 to ${sessions.length}`);
-  await interruptible(() => agent.resume(chosen.id));
+  await interruptible(chat, () => agent.resume(chosen.id));
   screen.notify(
     "resume",
     `goes on with ${plural(agent.messages.length, "message")}; the other session is kept`,
@@ -183,13 +182,13 @@ async function resumeSession(given: string, chat: Chat, interruptible: Interrupt
   showEarlier(agent.messages, screen);
 }
 
-async function changeModel(given: string, chat: Chat, interruptible: Interruptible): Promise<void> {
+async function changeModel(given: string, chat: Chat): Promise<void> {
   const { agent, screen, models } = chat;
   let answer = given;
   if (given === "") {
     showModel(chat);
     let names: readonly string[] = [];
-    await interruptible(async () => {
+    await interruptible(chat, async () => {
       names = await models.list();
     });
     if (names.length === 0) return screen.notify("", "/model provider/model switches to another one");
@@ -198,7 +197,7 @@ async function changeModel(given: string, chat: Chat, interruptible: Interruptib
     answer = entryAt(answer, names) ?? answer;
   }
   if (answer === "") return;
-  await interruptible(async () => agent.useModel(await models.byName(answer)));
+  await interruptible(chat, async () => agent.useModel(await models.byName(answer)));
   showModel(chat);
 }
 
@@ -245,4 +244,35 @@ export interface Chat {
   readonly models: Pick<Models, "byName" | "list">;
   /** Monotonic clock, milliseconds. */
   clock(): number;
+}
+
+const TICK_MS = 500;
+
+/** Runs work that Ctrl-C aborts, a second one leaves; with a status line while nothing else is shown. */
+export async function interruptible(chat: Chat, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  const { screen, input, clock } = chat;
+  const { onInterrupt } = input;
+  const started = clock();
+  const controller = new AbortController();
+  const { signal } = controller;
+  input.onInterrupt = () => {
+    if (signal.aborted) input.close();
+    else controller.abort(new Error("interrupted"));
+  };
+  const timer = setInterval(() => {
+    const seconds = Math.round((clock() - started) / 1000);
+    if (input.isAsking()) return;
+    const typed = input.typed() === "" ? "" : ` · next: ${oneLine(input.typed())}`;
+    screen.showStatus(`${signal.aborted ? "stopping" : `working, ${seconds} s · Esc interrupts`}${typed}`);
+  }, TICK_MS);
+  try {
+    await work(signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    screen.notify("note", "interrupted");
+  } finally {
+    clearInterval(timer);
+    input.onInterrupt = onInterrupt;
+    screen.endLine();
+  }
 }

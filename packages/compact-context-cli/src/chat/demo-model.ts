@@ -37,7 +37,7 @@ export function createDemoModel(): AgentModel {
   let pace: keyof typeof PAUSES = "usual";
   return createScriptedModel(
     (request) => {
-      const { answer, pace: wanted = "usual" } = replyTo(request);
+      const { pace: wanted = "usual", ...answer } = replyTo(request);
       pace = wanted;
       return { ...answer, usage: usageOf(request, answer) };
     },
@@ -52,19 +52,16 @@ export function createDemoModel(): AgentModel {
   );
 }
 
-interface Reply {
-  readonly answer: ScriptedAnswer;
-  readonly pace?: keyof typeof PAUSES;
-}
+type Reply = ScriptedAnswer & { readonly pace?: keyof typeof PAUSES };
 
 function replyTo({ messages }: AgentModelRequest): Reply {
   const last = messages.at(-1);
-  if (last?.role === "tool") return { answer: { text: afterTool(last) } };
+  if (last?.role === "tool") return { text: afterTool(last) };
   const text = last === undefined ? "" : agentMessageText(last).trim();
   const [word = "", ...rest] = text.split(/\s+/);
   const handler = Object.hasOwn(SCRIPT, word.toLowerCase()) ? SCRIPT[word.toLowerCase()] : undefined;
   const input = { rest: text.slice(word.length).trim(), words: rest, place: messages.length };
-  return handler?.(input) ?? { answer: { text: ABILITIES } };
+  return handler?.(input) ?? { text: ABILITIES };
 }
 
 /** Handles the text after the command word; `place` differs from message to message. */
@@ -75,7 +72,8 @@ type Handler = (input: {
 }) => Reply;
 
 const call = (name: string, args: object, text = ""): Reply => ({
-  answer: { text, calls: [{ name, arguments: args }] },
+  text,
+  calls: [{ name, arguments: args }],
 });
 
 const SCRIPT: Readonly<Record<string, Handler>> = {
@@ -91,20 +89,18 @@ const SCRIPT: Readonly<Record<string, Handler>> = {
   expand: ({ rest: id }) => call("compact_expand", { id }),
   agent: ({ rest, words: [name = ""] }) =>
     call("sub_agent", { agent: name, task: rest.slice(name.length).trim() }),
-  say: ({ rest: text }) => ({ answer: { text } }),
+  say: ({ rest: text }) => ({ text }),
   skill: ({ rest: name }) => call("use_skill", { name }),
   fill: ({ words: [tokens = "2000"], place }) => ({
-    answer: { text: filling(Number(tokens) || 2000, place) },
+    text: filling(Number(tokens) || 2000, place),
     pace: "quick",
   }),
-  slow: ({ place }) => ({ answer: { text: filling(400, place) }, pace: "slow" }),
+  slow: ({ place }) => ({ text: filling(400, place), pace: "slow" }),
   fail: () => ({
-    answer: {
-      text: "I begin, and then the line breaks",
-      error: new Error("the connection was reset by the script"),
-    },
+    text: "I begin, and then the line breaks",
+    error: new Error("the connection was reset by the script"),
   }),
-  hello: () => ({ answer: { text: `Hello. ${ABILITIES}` } }),
+  hello: () => ({ text: `Hello. ${ABILITIES}` }),
 };
 
 function afterTool({ content }: AgentMessage & { readonly role: "tool" }): string {

@@ -15,9 +15,8 @@ import { RECALL_TOOL_NAMES } from "compact-context/internal/core/plan";
 import type { CompactionReport } from "compact-context/internal/core/report";
 import { typedText } from "compact-context/internal/core/units";
 import { isFailure } from "compact-context/internal/recall/arguments";
-import type { Invocation } from "../flags.ts";
 import { inCommandWords } from "../hints.ts";
-import type { Terminal } from "../ports.ts";
+import type { CliPorts, Terminal } from "../ports.ts";
 import { bar, labelled, type Row, type Style, table } from "../render/table.ts";
 import {
   firstWords,
@@ -34,30 +33,26 @@ import {
 import { LAYER_LABELS } from "../sessions/inspection.ts";
 import { isDemo } from "./demo-model.ts";
 import { providersWithKey } from "./models.ts";
-import type { ChatFolders } from "./open-chat.ts";
 import { callText, GUARDED_TOOLS, resultText } from "./permissions.ts";
 import type { ChatScreen } from "./screen.ts";
 
-interface BannerOptions {
-  readonly agent: Agent;
-  readonly folders: ChatFolders;
-  readonly invocation: Invocation;
-  readonly terminal: Terminal;
-}
-
 /** The first lines of a chat: model, folder, session, help. */
-export function bannerLines({ agent, folders, invocation: { ports }, terminal }: BannerOptions): string[] {
-  const { paint } = terminal;
+export function bannerLines(
+  agent: Agent,
+  channelDir: string,
+  { cwd, env }: Pick<CliPorts, "cwd" | "env">,
+  terminal: Terminal,
+): string[] {
   const line: Line = (label, text) => labelled(label, oneLine(text), 9, terminal);
-  const place = relative(ports.cwd, folders.channelDir);
+  const place = relative(cwd, channelDir);
   const { length } = agent.messages;
   const session = length === 0 ? "new" : `goes on with ${plural(length, "message")}`;
   return [
     "",
-    `  ${paint("strong", "compact chat")}`,
+    `  ${terminal.paint("strong", "compact chat")}`,
     "",
-    ...modelLines(agent, ports.env, line),
-    ...line("folder", ports.cwd),
+    ...modelLines(agent, env, line),
+    ...line("folder", cwd),
     ...line("session", `${session}, kept in ${place === "" ? "." : place}`),
     ...line("help", "/help lists commands · Esc interrupts · Ctrl-D leaves"),
   ];
@@ -65,7 +60,7 @@ export function bannerLines({ agent, folders, invocation: { ports }, terminal }:
 
 type Line = (label: string, text: string) => string[];
 
-function modelLines(agent: Agent, env: Parameters<typeof providersWithKey>[0], line: Line): string[] {
+function modelLines(agent: Agent, env: CliPorts["env"], line: Line): string[] {
   if (!isDemo(agent.model)) return line("model", agent.model.name);
   const [provider] = providersWithKey(env);
   const how =
@@ -202,19 +197,14 @@ function countedSizes({ plan, layers, tokensBefore, tokensAfter }: CompactionRep
   return [plan.tokensBefore, plan.tokensBefore - sum(layers.before) + sum(layers.after)];
 }
 
-interface Status {
-  readonly model: string;
-  readonly contextTokens: number;
-  readonly window: number;
-  readonly spent: Spent;
-}
-
 /** The status above the prompt: context, tokens used, cost, model. */
-export function statusLines({ model, contextTokens, window, spent }: Status, width: number): string[] {
-  const context = `context ${formatCount(contextTokens)} of ${formatShort(window)} (${formatPercent(contextTokens, window)})`;
+export function statusLines(agent: Pick<Agent, "model" | "context" | "spent">, width: number): string[] {
+  const { model, spent } = agent;
+  const { tokens, window } = agent.context();
+  const context = `context ${formatCount(tokens)} of ${formatShort(window)} (${formatPercent(tokens, window)})`;
   const cached = spent.cachedTokens === 0 ? "" : `, ${formatShort(spent.cachedTokens)} cached`;
   const used = `${formatShort(spent.inputTokens)} in${cached}, ${formatShort(spent.outputTokens)} out`;
-  const parts = [context, used, isDemo({ name: model }) ? "no cost" : costText(spent), oneLine(model)];
+  const parts = [context, used, isDemo(model) ? "no cost" : costText(spent), oneLine(model.name)];
   // Non-breaking spaces keep each part on one line.
   return wrap(parts.map((part) => part.replaceAll(" ", "\u00a0")).join("\u00a0· "), width - 2).map(
     (line) => `  ${line.replaceAll("\u00a0", " ")}`,
@@ -238,9 +228,7 @@ export function showEvent(event: AgentEvent, screen: ChatScreen, folder: string)
   (RENDERERS[event.type] as Show<AgentEvent["type"]>)(event, screen, folder);
 }
 
-const END_NOTES: Readonly<Record<TurnEnd, string | undefined>> = {
-  answered: undefined,
-  failed: undefined,
+const END_NOTES: Readonly<Partial<Record<TurnEnd, string>>> = {
   interrupted: "interrupted; the conversation is kept",
   refused: "the model declined to answer",
   "request-limit": "stopped: the turn reached its limit of requests; say “go on”",

@@ -44,9 +44,12 @@ function packageOf(name: string): Package {
 
 /** Names of providers whose key is set. */
 export function providersWithKey(env: ModelPorts["env"]): readonly string[] {
-  return ["anthropic", "openai", ...Object.keys(LIST_URLS)].filter(
-    (name) => (env[packageOf(name).key ?? ""] ?? "").trim() !== "",
-  );
+  return ["anthropic", "openai", ...Object.keys(LIST_URLS)].filter((name) => keyOf(name, env).trim() !== "");
+}
+
+/** The key of a provider; empty if none is set. */
+function keyOf(provider: string, env: ModelPorts["env"]): string {
+  return env[packageOf(provider).key ?? ""] ?? "";
 }
 
 /**
@@ -63,10 +66,12 @@ export async function loadProviderModel(named: string, { env, load }: ModelPorts
   }
   const { package: packageName, key } = packageOf(name);
   const module = recordOf(await loadPackage(packageName, load));
-  if (key !== undefined && (env[key] ?? "").trim() === "") {
+  if (key !== undefined && keyOf(name, env).trim() === "") {
     throw usage(`${named} needs a key, and ${key} is not set`, `Set ${key} in the environment.`);
   }
-  const provider = module[camelCase(name)] ?? Object.values(module).find((one) => isProvider(one));
+  const exported = name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  const isProvider = (value: unknown): boolean => typeof value === "function" && "languageModel" in value;
+  const provider = module[exported] ?? Object.values(module).find(isProvider);
   if (typeof provider !== "function")
     throw usage(`${packageName} exports no provider`, "Update the package.");
   return provider(model) as AiSdkModel;
@@ -137,11 +142,10 @@ const LIST_URLS: Readonly<Record<string, string>> = {
 
 /** The models of a provider whose window is known; the full list also has those for images and speech. */
 async function modelsOf(provider: string, env: ModelPorts["env"]): Promise<readonly string[]> {
-  const key = env[packageOf(provider).key ?? ""] ?? "";
-  const known = provider === "anthropic" || provider === "openai" ? PROVIDERS[provider] : undefined;
-  const ids = await (known === undefined
-    ? modelsAt(LIST_URLS[provider] ?? "https://localhost", bearer(key))
-    : modelsAt(interfaceUrl(known, env), known.headers(key)));
+  const key = keyOf(provider, env);
+  const ids = await (provider === "anthropic" || provider === "openai"
+    ? modelsAt(interfaceUrl(PROVIDERS[provider], env), PROVIDERS[provider].headers(key))
+    : modelsAt(LIST_URLS[provider] ?? "https://localhost", bearer(key)));
   return ids.filter((id) => lookUpModel(id).known).map((id) => `${provider}/${id}`);
 }
 
@@ -154,13 +158,6 @@ async function loadPackage(name: string, load: ModelPorts["load"]): Promise<unkn
       cause,
     });
   }
-}
-
-const camelCase = (name: string): string =>
-  name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
-
-function isProvider(value: unknown): boolean {
-  return typeof value === "function" && "languageModel" in value;
 }
 
 function usage(message: string, hint: string): CompactError {
@@ -181,15 +178,13 @@ export function createModels({ flags, ports }: Invocation): Models {
   const { env } = ports;
   const url = flags["base-url"];
   const modelPorts = { env, load: (name: string) => importPackage(name, ports.cwd) };
-  const settings = {
-    window: flags.window === undefined ? undefined : parseTokens(flags.window, "--window"),
-  };
+  const window = flags.window === undefined ? undefined : parseTokens(flags.window, "--window");
   const atServer = async (address: string, name: string | undefined): Promise<AgentModel> =>
-    withKeyHint(modelFromAiSdk(await loadServerModel(address, name, modelPorts), settings), KEY);
+    withKeyHint(modelFromAiSdk(await loadServerModel(address, name, modelPorts), { window }), KEY);
   const byName = async (name: string): Promise<AgentModel> => {
     if (name === "demo") return createDemoModel();
     if (url !== undefined) return atServer(url, name);
-    const model = modelFromAiSdk(await loadProviderModel(name, modelPorts), settings);
+    const model = modelFromAiSdk(await loadProviderModel(name, modelPorts), { window });
     return withKeyHint(model, packageOf(name.slice(0, name.indexOf("/"))).key);
   };
   return {
@@ -228,56 +223,37 @@ function withKeyHint(model: AgentModel, variable: string | undefined): AgentMode
 }
 
 /** Imports an optional package installed next to compact, otherwise from the project around `folder`. */
-export async function importPackage(specifier: string, folder: string): Promise<unknown> {
+export async function importPackage(name: string, folder: string): Promise<unknown> {
   try {
-    return await import(specifier);
+    return await import(name);
   } catch (error) {
-    const file = isMissing(error) ? await findPackage(specifier, folder) : undefined;
+    const isMissing = (error as NodeJS.ErrnoException | undefined)?.code === "ERR_MODULE_NOT_FOUND";
+    const file = isMissing ? await findPackage(name, folder) : undefined;
     if (file === undefined) throw error;
     return import(pathToFileURL(file).href);
   }
 }
 
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
-}
-
 /** The file that an ES module in `folder` would import; undefined if no folder above it has the package. */
-async function findPackage(specifier: string, folder: string): Promise<string | undefined> {
-  const [name, subpath] = splitSpecifier(specifier);
+async function findPackage(name: string, folder: string): Promise<string | undefined> {
   const root = join(folder, "node_modules", name);
   const found = await stat(join(root, "package.json")).catch(() => undefined);
   if (found === undefined) {
     const above = dirname(folder);
-    return above === folder ? undefined : findPackage(specifier, above);
+    return above === folder ? undefined : findPackage(name, above);
   }
   const text = await readFile(join(root, "package.json"), "utf8");
   const { exports, module, main } = JSON.parse(text) as Readonly<Record<string, unknown>>;
-  const target = targetOf(exports, subpath) ?? (subpath === "." ? (module ?? main) : undefined);
+  const target = targetOf(exports) ?? module ?? main;
   return typeof target === "string" ? join(root, target) : undefined;
 }
 
-function splitSpecifier(specifier: string): readonly [name: string, subpath: string] {
-  const words = specifier.split("/");
-  const length = specifier.startsWith("@") ? 2 : 1;
-  return [words.slice(0, length).join("/"), [".", ...words.slice(length)].join("/")];
-}
+/** The keys of `exports` that lead to an ES module for Node; `.` is the package itself. */
+const CONDITIONS: ReadonlySet<string> = new Set([".", "node", "import", "module-sync", "default"]);
 
-const CONDITIONS: ReadonlySet<string> = new Set(["node", "import", "module-sync", "default"]);
-
-/** The file of a subpath in `exports`; the first matching condition wins. */
-function targetOf(exports: unknown, subpath: string): unknown {
-  if (typeof exports === "string") return subpath === "." ? exports : undefined;
-  if (typeof exports !== "object" || exports === null) return undefined;
-  const entries = Object.entries(exports);
-  if (entries.some(([key]) => key.startsWith("."))) {
-    return conditionOf(entries.find(([key]) => key === subpath)?.[1]);
-  }
-  return subpath === "." ? conditionOf(exports) : undefined;
-}
-
-function conditionOf(target: unknown): unknown {
-  if (typeof target !== "object" || target === null) return target;
-  const [, chosen] = Object.entries(target).find(([key]) => CONDITIONS.has(key)) ?? [];
-  return conditionOf(chosen);
+/** The file of the package in its `exports`; the first matching condition wins. */
+function targetOf(exports: unknown): unknown {
+  if (typeof exports !== "object" || exports === null) return exports;
+  const [, chosen] = Object.entries(exports).find(([key]) => CONDITIONS.has(key)) ?? [];
+  return targetOf(chosen);
 }

@@ -5,7 +5,6 @@ import {
   type Agent,
   type AgentModel,
   createAgent,
-  type Definitions,
   loadDefinitions,
   type Permissions,
   type Skill,
@@ -46,22 +45,18 @@ interface OpenChatOptions {
 }
 
 /** Locks the channel for this process and opens the agent with its session. */
-export async function openChat(
-  options: OpenChatOptions,
-): Promise<{ readonly agent: Agent; readonly skills: readonly Skill[] }> {
-  const { folders, onDiagnostic } = options;
-  await mkdir(folders.channelDir, { recursive: true, mode: 0o700 });
-  const definitions = await loadDefinitions(folders.workspaceDir, folders.channelDir);
-  for (const problem of definitions.problems) onDiagnostic(problem);
-  return { agent: await agentOf(options, definitions), skills: definitions.skills };
-}
-
-async function agentOf(
-  { invocation, folders, workplace, model, permissions, onDiagnostic }: OpenChatOptions,
-  { skills, subAgents }: Definitions,
-): Promise<Agent> {
+export async function openChat({
+  invocation,
+  folders: { workspaceDir, channelDir },
+  workplace,
+  model,
+  permissions,
+  onDiagnostic,
+}: OpenChatOptions): Promise<{ readonly agent: Agent; readonly skills: readonly Skill[] }> {
   const { ports, flags } = invocation;
-  const { workspaceDir, channelDir } = folders;
+  await mkdir(channelDir, { recursive: true, mode: 0o700 });
+  const { skills, subAgents, problems } = await loadDefinitions(workspaceDir, channelDir);
+  for (const problem of problems) onDiagnostic(problem);
   const warn = (text: string): void => onDiagnostic({ code: "settings", message: oneLine(text) });
   const { config } = readConfig({ flags, ports, terminal: { warn } });
   const env = { ...ports.env };
@@ -96,7 +91,7 @@ async function agentOf(
     runCommand: (command, { signal }) =>
       runCommand({ command, seconds: HOOK_SECONDS, cwd: workplace.root, env }, signal),
   });
-  return agent;
+  return { agent, skills };
 }
 
 /** The result of a request to forget; one without a match is reported too. */

@@ -1,3 +1,4 @@
+import type { Agent } from "compact-context/agents";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createTerminal, processPorts } from "../ports.ts";
@@ -142,18 +143,16 @@ describe("words for people", () => {
       outputTokens: 40,
       dollars: 0.0123,
     };
-    const status = { model: "openai:x", contextTokens: 6_000, window: 200_000, spent };
-    expect(statusLines(status, 80)).toEqual([
+    const agent = (name: string, window: number) =>
+      ({ model: { name }, spent, context: () => ({ tokens: 6_000, window }) }) as unknown as Agent;
+    expect(statusLines(agent("openai:x", 200_000), 80)).toEqual([
       "  context 6,000 of 200k (3.0%) · 12k in, 9k cached, 40 out · $0.0123 · openai:x",
     ]);
-    expect(statusLines(status, 60)).toEqual([
+    expect(statusLines(agent("openai:x", 200_000), 60)).toEqual([
       "  context 6,000 of 200k (3.0%) · 12k in, 9k cached, 40 out ·",
       "  $0.0123 · openai:x",
     ]);
-    const [named = ""] = statusLines(
-      { ...status, model: "x\u001b[2J", contextTokens: 6_000, window: 4_000 },
-      120,
-    );
+    const [named = ""] = statusLines(agent("x\u001b[2J", 4_000), 120);
     expect(named).toContain("(150.0%)");
     expect(named.endsWith(" · x\\x1b[2J")).toBe(true);
     expect(costText({ ...spent, dollars: undefined })).toBe("cost unknown");

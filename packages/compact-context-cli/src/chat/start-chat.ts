@@ -4,8 +4,8 @@ import { createRedactor } from "compact-context/redaction";
 import type { Invocation } from "../flags.ts";
 import { inCommandWords } from "../hints.ts";
 import { createTerminal } from "../ports.ts";
-import { oneLine, safeLines } from "../render/text.ts";
-import { type Chat, COMMAND_WORDS, runChatCommand } from "./commands.ts";
+import { safeLines } from "../render/text.ts";
+import { type Chat, COMMAND_WORDS, interruptible, runChatCommand } from "./commands.ts";
 import { ChatInput, HISTORY_FILE, openHistory } from "./input.ts";
 import { bannerLines, problemText, showEarlier, showEvent, statusLines } from "./lines.ts";
 import { createModels } from "./models.ts";
@@ -51,7 +51,7 @@ export async function startChat(invocation: Invocation): Promise<number> {
     const { agent, skills } = opened;
     close = agent.close;
     if (flags.new === true && agent.messages.length > 0) await agent.startNew();
-    screen.print(bannerLines({ agent, folders, invocation, terminal: screen.terminal() }));
+    screen.print(bannerLines(agent, folders.channelDir, ports, screen.terminal()));
     showEarlier(agent.messages, screen);
     await runChat({ agent, screen, input, skills, models, folder: ports.cwd, clock: ports.clock });
     screen.showStatus("saving the session");
@@ -71,7 +71,6 @@ export async function startChat(invocation: Invocation): Promise<number> {
 }
 
 const PROMPT = "› ";
-const TICK_MS = 500;
 
 /** Runs turns and commands until the input ends or the user leaves. */
 export async function runChat(chat: Chat): Promise<void> {
@@ -83,9 +82,7 @@ export async function runChat(chat: Chat): Promise<void> {
     if (text === undefined) return;
     if (text.trim() === "") continue;
     screen.print(input.isTerminal ? [""] : ["", ...safeLines(`${PROMPT}${text}`), ""]);
-    await (COMMAND.test(text)
-      ? runChatCommand(text, chat, (work) => interruptible(chat, work))
-      : takeTurn(chat, text));
+    await (COMMAND.test(text) ? runChatCommand(text, chat) : takeTurn(chat, text));
   }
 }
 
@@ -108,9 +105,7 @@ const COMMAND = /^\/.*$/;
 
 function showStatus({ agent, screen }: Chat): void {
   const { paint, width } = screen.terminal();
-  const { tokens, window } = agent.context();
-  const status = { model: agent.model.name, contextTokens: tokens, window, spent: agent.spent };
-  screen.print(["", ...statusLines(status, width).map((line) => paint("faint", line))]);
+  screen.print(["", ...statusLines(agent, width).map((line) => paint("faint", line))]);
 }
 
 async function takeTurn(chat: Chat, text: string): Promise<void> {
@@ -121,34 +116,5 @@ async function takeTurn(chat: Chat, text: string): Promise<void> {
     });
   } catch (error) {
     screen.notify("error", inCommandWords(diagnosticText(diagnosticOf(error))), 4);
-  }
-}
-
-/** Runs work that Ctrl-C aborts, a second one leaves; with a status line while nothing else is shown. */
-async function interruptible(chat: Chat, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const { screen, input, clock } = chat;
-  const { onInterrupt } = input;
-  const started = clock();
-  const controller = new AbortController();
-  const { signal } = controller;
-  input.onInterrupt = () => {
-    if (signal.aborted) input.close();
-    else controller.abort(new Error("interrupted"));
-  };
-  const timer = setInterval(() => {
-    const seconds = Math.round((clock() - started) / 1000);
-    if (input.isAsking()) return;
-    const typed = input.typed() === "" ? "" : ` · next: ${oneLine(input.typed())}`;
-    screen.showStatus(`${signal.aborted ? "stopping" : `working, ${seconds} s · Esc interrupts`}${typed}`);
-  }, TICK_MS);
-  try {
-    await work(signal);
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    screen.notify("note", "interrupted");
-  } finally {
-    clearInterval(timer);
-    input.onInterrupt = onInterrupt;
-    screen.endLine();
   }
 }

@@ -62,6 +62,8 @@ const MAX_LINES = 2_000;
 const MAX_BYTES = 10_000_000;
 const MAX_ENTRIES = 500;
 
+const paths = (args: unknown): readonly string[] => [textArgument(args, "path")];
+
 /** Reads a file with line numbers, or lists a folder. */
 export function readTool(workplace: Workplace): AgentTool {
   return {
@@ -76,7 +78,7 @@ export function readTool(workplace: Workplace): AgentTool {
       },
       ["path"],
     ),
-    paths: (args) => [textArgument(args, "path")],
+    paths,
     concurrent: true,
     async execute(args) {
       const path = textArgument(args, "path");
@@ -146,7 +148,7 @@ export function writeTool(workplace: Workplace): AgentTool {
       "path",
       "content",
     ]),
-    paths: (args) => [textArgument(args, "path")],
+    paths,
     async execute(args) {
       const path = textArgument(args, "path");
       const content = textArgument(args, "content");
@@ -173,7 +175,7 @@ export function editTool(workplace: Workplace): AgentTool {
       },
       ["path", "old", "new"],
     ),
-    paths: (args) => [textArgument(args, "path")],
+    paths,
     async execute(args) {
       const path = textArgument(args, "path");
       const [from, to] = [textArgument(args, "old"), textArgument(args, "new")];
@@ -309,7 +311,10 @@ export async function runCommand(
   child.stdout?.on("data", output.add);
   child.stderr?.on("data", output.add);
   let isTimedOut = false;
-  const stop = (): void => end(child);
+  const stop = (): void => {
+    kill(child, "SIGTERM");
+    setTimeout(() => kill(child, "SIGKILL"), GRACE_MS).unref();
+  };
   const timer = setTimeout(() => {
     isTimedOut = true;
     stop();
@@ -325,11 +330,6 @@ export async function runCommand(
     // Ends its background processes.
     kill(child, "SIGKILL");
   }
-}
-
-function end(child: ChildProcess): void {
-  kill(child, "SIGTERM");
-  setTimeout(() => kill(child, "SIGKILL"), GRACE_MS).unref();
 }
 
 function kill(child: ChildProcess, signal: NodeJS.Signals): void {

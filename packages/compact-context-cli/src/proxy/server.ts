@@ -39,19 +39,18 @@ const COMPACTION_MS = 60_000;
 
 /** Starts the proxy server; rejects with `InvalidUsage` if the port is in use. */
 export async function startProxy(options: ProxyOptions): Promise<LocalServer> {
-  let port = 0;
-  const app = createApp(options, () => port);
+  const app = new Hono<{ Bindings: HttpBindings }>();
   const server = await startLocalServer({
     port: options.port,
     fetch: app.fetch,
     requestTimeout: 60_000,
     maxHeaderSize: 65_536,
   });
-  port = server.port;
+  addRoutes(app, server.port, options);
   return server;
 }
 
-function createApp(options: ProxyOptions, port: () => number): Hono<{ Bindings: HttpBindings }> {
+function addRoutes(app: Hono<{ Bindings: HttpBindings }>, port: number, options: ProxyOptions): void {
   const { sessions, tally, problem } = options;
   const wire = createWire({
     manager: sessions.managerOf,
@@ -63,7 +62,6 @@ function createApp(options: ProxyOptions, port: () => number): Hono<{ Bindings: 
     onWarning: problem,
     fetch: (input, init) => fetch(input, { ...init, headers: passedOn(new Headers(init?.headers)) }),
   });
-  const app = new Hono<{ Bindings: HttpBindings }>();
   app.use(programsOnly(port));
   app.use(async (context, next) => {
     await next();
@@ -90,19 +88,17 @@ function createApp(options: ProxyOptions, port: () => number): Hono<{ Bindings: 
   });
   // Clients probe the server before their first call.
   app.get("/", (context) => context.text("compact proxy\n"));
-  app.post("*", bodyLimit({ maxSize: MOST_BODY_BYTES, onError: tooLarge }), (context) =>
-    passOn(context, wire, options),
-  );
-  app.all("*", (context) => {
-    const { raw } = context.req;
-    return forward(context, options, { method: raw.method, body: raw.body });
+  const limit = bodyLimit({
+    maxSize: MOST_BODY_BYTES,
+    onError: (context) => context.json(errorBody(TOO_LARGE, "request_too_large"), 413),
   });
+  app.post("*", limit, (context) => passOn(context, wire, options));
+  app.all("*", (context) => forward(context, options, context.req.raw.body));
   app.onError((error, context) => {
     // The client has disconnected: there is no reader for the response.
     if (!context.req.raw.signal.aborted) problem(`the provider could not be reached: ${reasonOf(error)}`);
     return context.json(errorBody(`compact proxy: ${reasonOf(error)}`, "api_error"), 502);
   });
-  return app;
 }
 
 /** A call with a JSON body. */
@@ -118,10 +114,9 @@ interface Passing {
 async function passOn(context: Context, wire: Wire, options: ProxyOptions): Promise<Response> {
   const { raw } = context.req;
   const bytes = new Uint8Array(await raw.arrayBuffer());
-  const send: Passing["send"] = (body, headers) =>
-    forward(context, options, { method: "POST", body, headers });
+  const send: Passing["send"] = (body, headers) => forward(context, options, body, headers);
   const unmodified = async (reason: string, response = () => send(bytes)): Promise<Response> => {
-    options.tally.unmodified();
+    options.tally.count("unmodified");
     options.problem(`a call was sent unmodified: ${reason}`);
     return marked(await response(), "sent-unmodified");
   };
@@ -158,7 +153,7 @@ async function sendCompacted(one: Passing, options: ProxyOptions): Promise<Respo
   });
   // The client gets the answer at once, however long its end takes.
   void isRefused(response).then(
-    (refused) => refused && options.tally.refused(),
+    (refused) => refused && options.tally.count("refused"),
     () => undefined,
   );
   return isChanged ? marked(response, "compacted") : response;
@@ -201,17 +196,13 @@ function marked(response: Response, word: string): Response {
 function forward(
   { req: { raw } }: Context,
   { upstreams }: ProxyOptions,
-  {
-    method,
-    body,
-    headers: given = raw.headers,
-  }: { readonly method: string; readonly body: RequestInit["body"]; readonly headers?: Headers },
+  body: RequestInit["body"],
+  headers = raw.headers,
 ): Promise<Response> {
-  const headers = passedOn(new Headers(given));
   const target = targetOf(upstreams, new URL(raw.url), raw.headers);
   return proxy(target, {
-    method,
-    headers,
+    method: raw.method,
+    headers: passedOn(new Headers(headers)),
     body,
     signal: raw.signal,
     // A key is only sent to the provider.
@@ -279,10 +270,7 @@ function jsonIn(bytes: Uint8Array): Json | undefined {
   }
 }
 
-function tooLarge(context: Context): Response {
-  const message = `compact proxy: the request has more than ${MOST_BODY_BYTES / 1024 / 1024} MB`;
-  return context.json(errorBody(message, "request_too_large"), 413);
-}
+const TOO_LARGE = `compact proxy: the request has more than ${MOST_BODY_BYTES / 1024 / 1024} MB`;
 
 /** An error in a form that every provider's clients can read. */
 function errorBody(message: string, type: string) {
@@ -293,10 +281,10 @@ function errorBody(message: string, type: string) {
  * Admits programs on this computer and rejects web pages. The host must be the server's own, which excludes
  * DNS rebinding; browsers send an origin or a site with cross-origin requests, programs send neither.
  */
-function programsOnly(port: () => number): MiddlewareHandler {
+function programsOnly(port: number): MiddlewareHandler {
+  const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
   return async (context, next) => {
     const { headers } = context.req.raw;
-    const hosts = ["127.0.0.1", "localhost"].map((name) => `${name}:${port()}`);
     if (!hosts.includes(headers.get("host") ?? ""))
       return context.text("This server answers to its own address only.\n", 421);
     // A path that begins with two slashes would be parsed as another host.

@@ -28,8 +28,10 @@ export async function runProxy(invocation: Invocation): Promise<number> {
   const window = flags.window === undefined ? undefined : parseTokens(flags.window, "--window");
   const [program, ...rest] = words;
   const dryRun = flags["dry-run"] === true;
-  const asJson = oneOf(flags.log, "--log", ["text", "json"]) === "json";
-  const screen = asJson ? createLog(ports) : createScreen(ports, terminal, program !== undefined);
+  const screen =
+    oneOf(flags.log, "--log", ["text", "json"]) === "json"
+      ? createLog(ports)
+      : createScreen(ports, terminal, program !== undefined);
   const metrics = createMetrics();
   const storage = dryRun ? createMemoryDriver() : await driverOf(invocation, settings);
   const tally = createTally(config.models);
@@ -62,8 +64,7 @@ export async function runProxy(invocation: Invocation): Promise<number> {
     if (program === undefined) {
       // Registered before the lines that explain how to stop are printed.
       const stopped = ports.stopped?.();
-      if (asJson) screen.started(server.url);
-      else terminal.print(startLines(server.url, terminal, dryRun));
+      screen.started(server.url, dryRun);
       await stopped;
       return 0;
     }
@@ -85,7 +86,7 @@ function startLines(url: string, terminal: Terminal, dryRun: boolean): string[] 
     "",
     `  ${terminal.paint("strong", url)}  ${what}`,
     "",
-    ...AGENTS.flatMap(({ name, setting }) => {
+    ...Object.entries(AGENTS).flatMap(([name, setting]) => {
       const [first = "", ...more] = setting(url);
       const label = (text: string): string => `  ${text.padEnd(12)}`;
       return [
@@ -100,7 +101,7 @@ function startLines(url: string, terminal: Terminal, dryRun: boolean): string[] 
 }
 
 interface ProxyScreen {
-  started(url: string): void;
+  started(url: string, dryRun: boolean): void;
   changed(tally: Tally, report: CompactionReport | undefined): void;
   readonly problem: (message: string) => void;
   end(tally: Tally): void;
@@ -114,7 +115,7 @@ function createScreen({ stderr }: CliPorts, terminal: Terminal, runsProgram: boo
   let problems = 0;
   const clear = isLive ? "\r\u001b[2K" : "";
   return {
-    started: () => undefined,
+    started: (url, dryRun) => terminal.print(startLines(url, terminal, dryRun)),
     changed(tally, report) {
       if (report !== undefined && !isQuiet) {
         const { tokensBefore, tokensAfter } = report;
@@ -172,18 +173,16 @@ const MOST_KEPT = 20;
 const NOBODY_CALLED =
   "no model call came through the proxy: the program takes its base URL from elsewhere; `compact proxy` alone prints what to set";
 
+const HANDED = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
 /** Runs a program that owns the terminal; returns 128 plus the signal's number if a signal ended it. */
-function runProgram(
-  program: string,
-  words: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<number> {
+function runProgram(program: string, words: readonly string[], env: CliPorts["env"]): Promise<number> {
   const child = spawn(program, words, { stdio: "inherit", env });
   // Ctrl-C reaches both processes: the program handles it. Other signals are forwarded.
-  const stay = (): void => undefined;
-  const hand = (signal: NodeJS.Signals): void => void child.kill(signal);
-  process.on("SIGINT", stay);
-  for (const signal of ["SIGTERM", "SIGHUP"] as const) process.on(signal, hand);
+  const hand = (signal: NodeJS.Signals): void => {
+    if (signal !== "SIGINT") child.kill(signal);
+  };
+  for (const signal of HANDED) process.on(signal, hand);
   return new Promise<number>((resolve, reject) => {
     child.once("error", (cause: NodeJS.ErrnoException) => {
       const missing = cause.code === "ENOENT";
@@ -203,51 +202,31 @@ function runProgram(
       resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]));
     });
   }).finally(() => {
-    process.off("SIGINT", stay);
-    for (const signal of ["SIGTERM", "SIGHUP"] as const) process.off(signal, hand);
+    for (const signal of HANDED) process.off(signal, hand);
   });
 }
 
-/** How an agent is pointed at the proxy. */
-interface Agent {
-  readonly name: string;
-  /** Lines to type, or to add to the agent's settings. */
-  setting(url: string): readonly string[];
-}
-
-/** Agents that need more than, or other than, the usual variable. */
-const AGENTS: readonly Agent[] = [
-  { name: "Claude Code", setting: (url) => [`ANTHROPIC_BASE_URL=${url} claude`] },
-  {
-    name: "Codex",
-    setting: (url) => [
-      "in ~/.codex/config.toml:",
-      'model_provider = "compact"',
-      "[model_providers.compact]",
-      'name = "OpenAI through Compact"',
-      `base_url = "${url}/v1"`,
-      'wire_api = "responses"',
-      'env_key = "OPENAI_API_KEY"',
-    ],
-  },
-  {
-    name: "opencode",
-    setting: (url) => [
-      "in opencode.json:",
-      `{ "provider": { "anthropic": { "options": { "baseURL": "${url}/v1" } },`,
-      `                "openai": { "options": { "baseURL": "${url}/v1" } } } }`,
-    ],
-  },
-  { name: "Gemini CLI", setting: (url) => [`GOOGLE_GEMINI_BASE_URL=${url} gemini`] },
-  {
-    name: "aider",
-    setting: (url) => [`ANTHROPIC_API_BASE=${url} OPENAI_API_BASE=${url}/v1 aider`],
-  },
-  {
-    name: "Cline",
-    setting: (url) => [`in its settings, "Use custom base URL": ${url} (Anthropic), ${url}/v1 (OpenAI)`],
-  },
-];
+/** How agents are pointed at the proxy: lines to type, or to add to an agent's settings. */
+const AGENTS: Readonly<Record<string, (url: string) => readonly string[]>> = {
+  "Claude Code": (url) => [`ANTHROPIC_BASE_URL=${url} claude`],
+  Codex: (url) => [
+    "in ~/.codex/config.toml:",
+    'model_provider = "compact"',
+    "[model_providers.compact]",
+    'name = "OpenAI through Compact"',
+    `base_url = "${url}/v1"`,
+    'wire_api = "responses"',
+    'env_key = "OPENAI_API_KEY"',
+  ],
+  opencode: (url) => [
+    "in opencode.json:",
+    `{ "provider": { "anthropic": { "options": { "baseURL": "${url}/v1" } },`,
+    `                "openai": { "options": { "baseURL": "${url}/v1" } } } }`,
+  ],
+  "Gemini CLI": (url) => [`GOOGLE_GEMINI_BASE_URL=${url} gemini`],
+  aider: (url) => [`ANTHROPIC_API_BASE=${url} OPENAI_API_BASE=${url}/v1 aider`],
+  Cline: (url) => [`in its settings, "Use custom base URL": ${url} (Anthropic), ${url}/v1 (OpenAI)`],
+};
 
 /** The environment variables that point clients at this address. */
 function clientVariables(url: string): Readonly<Record<string, string>> {

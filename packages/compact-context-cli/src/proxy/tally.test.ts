@@ -85,7 +85,7 @@ describe("the tally of a proxy", () => {
     const tally = createTally({});
     tally.sent({ ...CALL, compacted: true });
     tally.used("s", usage(25, 75, 0));
-    tally.unmodified();
+    tally.count("unmodified");
     expect(tallyMetrics(tally, true)).toContain(
       "# TYPE compact_proxy_requests_total counter\ncompact_proxy_requests_total 1\n",
     );

@@ -42,8 +42,7 @@ export interface Tally {
   sent(call: TalliedCall): void;
   /** Records the usage of the session's newest call; a later record of the same call replaces it. */
   used(session: string, usage: unknown): void;
-  unmodified(): void;
-  refused(): void;
+  count(what: "unmodified" | "refused"): void;
 }
 
 /** A session's newest call, and its share of the totals. */
@@ -120,11 +119,8 @@ export function createTally(models: ModelOverrides): Tally {
       };
       change(entry.added, 1);
     },
-    unmodified() {
-      totals.unmodified += 1;
-    },
-    refused() {
-      totals.refused += 1;
+    count(what) {
+      totals[what] += 1;
     },
   };
 }

@@ -144,17 +144,15 @@ function missingSummary(report: CompactionReport, terminal: Terminal): string[] 
 /** Why nothing was compacted; `command` is the one to repeat with a target. */
 export function untouchedView(settings: Settings, terminal: Terminal, command: string): string[] {
   const { tokensBefore, target, window, budget, config, isFarFromFull } = settings;
-  const say = (text: string): string[] => [...paragraph(text, terminal.width), ""];
+  const say = (text: string): string[] => paragraph(text, terminal.width);
   const size = `${formatCount(tokensBefore)} tokens`;
-  const reported = reportLines(settings).flatMap((text) => paragraph(text, terminal.width));
   if (isFarFromFull) {
     const start = formatCount(Math.min(budget, window * config.policy.triggerPct));
     return [
-      ...paragraph(
+      ...say(
         `Nothing needs compacting: ${size} are ${formatPercent(tokensBefore, window)} of the window, and an agent compacts at ${start}.`,
-        terminal.width,
       ),
-      ...reported,
+      ...reportLines(settings).flatMap(say),
       "",
       "  To compact it anyway:",
       `    ${terminal.paint("faint", `${command} --target 50%`)}`,
@@ -165,7 +163,7 @@ export function untouchedView(settings: Settings, terminal: Terminal, command: s
     tokensBefore <= target
       ? `the session has ${size}, the target is ${formatCount(target)}`
       : `all of its ${size} must be kept`;
-  return say(`Nothing to do: ${why}.`);
+  return [...say(`Nothing to do: ${why}.`), ""];
 }
 
 /** The output of `compact <file> --json`: the first fifteen fields are stable, more may be added. */

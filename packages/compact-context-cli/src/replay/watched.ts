@@ -134,7 +134,7 @@ export function recordReplay(
     }));
     record.addStep({ ...step, compaction: index, before: tokensByLayer(before, fixed) });
   };
-  return { record, observer: { history, storage, exporter: { export: spans.add }, onCall } };
+  return { record, observer: { history, storage, exporter: { export: spans }, onCall } };
 }
 
 interface Played {

@@ -3,17 +3,24 @@ import { applyEdit } from "compact-context/internal/core/edit";
 import type { Message } from "compact-context/internal/core/message";
 import type { KeepCounts } from "compact-context/internal/core/policy";
 import type { TokenCounter } from "compact-context/internal/core/ports";
-import { type LayerName, layersOf } from "compact-context/internal/core/report";
+import { layersOf } from "compact-context/internal/core/report";
 import type { SessionState } from "compact-context/internal/core/view";
 import { joinSteps, readableMessage } from "compact-context/internal/recall/recall";
 import type { Archive } from "compact-context/internal/search/archive";
-import { createEventReader, type EventReader, readEventLine, type TracedEvent } from "./event-reader.ts";
+import {
+  createEventReader,
+  EVENT_NAMES,
+  type EventReader,
+  readEventLine,
+  type TracedEvent,
+} from "./event-reader.ts";
 import {
   EVENT_LAYERS,
   type StoredOutcome,
   type StoredRecord,
   shortPreview,
   storedRecord,
+  sum,
   textIn,
   typedRequest,
 } from "./message-view.ts";
@@ -104,8 +111,7 @@ async function loadSession(
   const model = models.find((name) => name !== undefined);
   const storedModel = lists.findLast(({ stored }) => stored.model !== undefined)?.stored.model;
   const counter = source.counterFor(model === undefined || model === "unknown" ? storedModel : model);
-  const joined = joinLists(lists, { ...source, counter, last: await source.state(sessionId) });
-  const { messages, steps } = joined;
+  const { messages, steps } = joinLists(lists, counter, await source.state(sessionId));
   const reader = createEventReader(record, (at) => steps.find(({ step }) => step === at)?.end ?? 0);
   for (const event of events) reader.add(event);
   if (record.compactions.length === 0)
@@ -113,7 +119,7 @@ async function loadSession(
   const requests = messages.map(({ message }) => typedRequest(message));
   const title = requests.find((text) => text !== undefined);
   record.amend({ title: title === undefined ? undefined : shortPreview(title).slice(0, 200) });
-  return { ...joined, counter };
+  return { messages, steps, counter };
 }
 
 /** Drops the caller's own objects, which double the memory and are not shown. */
@@ -133,19 +139,20 @@ function addRecorded(
     list.map(({ message }) => message),
     keep,
   );
-  const sizes = { before: emptySizes(), after: emptySizes() };
+  const before: Record<string, number> = {};
+  const after: Record<string, number> = {};
   const instructions = { system: stored.system, developer: 0 };
   for (const [index, { role, tokens, tokensAfter }] of entries.entries()) {
     const name = EVENT_NAMES[layers[index] ?? "remainder"];
-    sizes.before[name] += tokens;
-    sizes.after[name] += tokensAfter;
+    grow(before, name, tokens);
+    grow(after, name, tokensAfter);
     if (name === "pinned" && (role === "system" || role === "developer")) instructions[role] += tokens;
   }
   const summary = stored.summaryTokens ?? (stored.text === undefined ? 0 : counter.countText(stored.text));
-  sizes.after.summary += summary;
+  grow(after, "summary", summary);
   const fixed = stored.system + stored.tools;
-  const tokensBefore = stored.tokensBefore ?? fixed + total(sizes.before);
-  const tokensAfter = stored.tokensAfter ?? (isKnown ? fixed + total(sizes.after) : tokensBefore);
+  const tokensBefore = stored.tokensBefore ?? fixed + sum(Object.values(before));
+  const tokensAfter = stored.tokensAfter ?? (isKnown ? fixed + sum(Object.values(after)) : tokensBefore);
   const left = entries.filter(({ outcome }) => outcome !== "summarized").length;
   const { at = "", text, summarizer, model } = stored;
   const add = (name: string, properties: TracedEvent["properties"], payload?: string): void =>
@@ -162,56 +169,35 @@ function addRecorded(
     tokens_after: tokensAfter,
     // Without outcomes the layers after a compaction are unknown too.
     layers: isKnown ? { recent: left + (text === undefined ? 0 : 1) } : undefined,
-    layer_tokens: isKnown
-      ? { before: { fixed, ...sizes.before }, after: { fixed, ...sizes.after } }
-      : undefined,
+    layer_tokens: isKnown ? { before: { fixed, ...before }, after: { fixed, ...after } } : undefined,
   });
 }
 
-/** The layers by their names in events. */
-const EVENT_NAMES = {
-  pinned: "pinned",
-  summary: "summary",
-  remainder: "remainder",
-  toolPairs: "tool_pairs",
-  recent: "recent",
-} as const satisfies Record<LayerName, string>;
-
-type Sizes = Record<(typeof EVENT_NAMES)[LayerName], number>;
-
-function emptySizes(): Sizes {
-  return { pinned: 0, summary: 0, remainder: 0, tool_pairs: 0, recent: 0 };
-}
-
-function total(sizes: Sizes): number {
-  return Object.values(sizes).reduce((sum, size) => sum + size, 0);
-}
-
-interface JoinOptions {
-  readonly counter: TokenCounter;
-  /** Contains what the newest compaction left, which no later list shows. */
-  readonly last: SessionState | undefined;
+function grow(sizes: Record<string, number>, name: string, by: number): void {
+  sizes[name] = (sizes[name] ?? 0) + by;
 }
 
 /**
  * Joins the lists of a session's steps and determines the effect of each compaction: from the stored outcomes, else from
- * what it left, which is in the next list or, for the newest, in the session's state.
+ * what it left, which is in the next list or, for the newest, in the session's `last` state.
  */
 function joinLists(
   lists: readonly ArchivedList[],
-  options: JoinOptions,
+  counter: TokenCounter,
+  last: SessionState | undefined,
 ): Pick<LoadedSession, "messages" | "steps"> {
   let messages: readonly ArchivedMessage[] = [];
   const located = lists.map((one) => {
     messages = joinSteps(messages, one.list);
     return { ...one, positions: locate(one.list, messages), end: messages.length };
   });
+  const isOfLast = last !== undefined && last.step === lists.at(-1)?.step;
+  const leftLast = isOfLast ? leftBy(last, messages, counter) : undefined;
   const steps = located.map(({ positions, ...step }, index) => {
     const { list, stored } = step;
     const next = located[index + 1];
-    const left =
-      next === undefined ? leftBy(step.step, messages, options) : leftIn(next.list, next.positions);
-    const outcomeOf = outcomesOf({ list, positions, left, stored }, options.counter);
+    const left = next === undefined ? leftLast : leftIn(next.list, next.positions);
+    const outcomeOf = outcomesOf({ list, positions, left, stored }, counter);
     const entries = list.map((archived, at): CompactedMessage => {
       const { role, meta } = archived.message;
       const isEarlier = meta?.summaryVersion !== undefined && index > 0;
@@ -246,13 +232,8 @@ function leftIn(next: readonly ArchivedMessage[], positions: readonly (number | 
   return new Map(next.map(({ message }, index) => [positions[index], message]));
 }
 
-/** What the newest compaction left, by the session's state; undefined if that is of another step. */
-function leftBy(
-  step: number,
-  all: readonly ArchivedMessage[],
-  { last, counter }: JoinOptions,
-): Left | undefined {
-  if (last?.step !== step) return undefined;
+/** What the newest compaction left, by the session's state. */
+function leftBy(last: SessionState, all: readonly ArchivedMessage[], counter: TokenCounter): Left {
   // The archive derives its ids from content hashes in the same way.
   const logged = last.log.map(([hash]) => hash.padStart(10, "0").slice(-10));
   const known = new Set(logged);

@@ -1,4 +1,5 @@
-import { isObject } from "compact-context/internal/errors";
+import type { LayerName } from "compact-context/internal/core/report";
+import { type JsonRecord, recordOf, stringOf } from "../transcripts/json.ts";
 import {
   eventLayers,
   formatTrigger,
@@ -14,7 +15,7 @@ import {
 } from "./message-view.ts";
 import type { CompactedList } from "./originals.ts";
 import type { SessionRecord } from "./session-record.ts";
-import type { CompactionHead, LayerKey, MessageOutcome, SpanView } from "./session-view.ts";
+import type { CompactionHead, MessageOutcome, SpanView } from "./session-view.ts";
 
 /** An event of Compact, from a file or from Ariadne's protocol. */
 export interface TracedEvent {
@@ -41,18 +42,18 @@ interface PendingCompaction {
   readonly startedAt: string;
   reason?: string;
   policy: CompactionHead["policy"];
-  summary?: { readonly text: string; readonly properties: TracedEvent["properties"] };
+  summary?: TracedEvent;
   archival?: TracedEvent["properties"];
   readonly failures: string[];
 }
 
-/** Reads the events of one session in order; `messagesOf` is the number of its messages before an archive step. */
-export function createEventReader(
-  record: SessionRecord,
-  messagesOf?: (archiveStep: number) => number,
-): EventReader {
+/** The number of a session's messages before an archive step. */
+type MessagesOf = (archiveStep: number) => number;
+
+/** Reads the events of one session in order. */
+export function createEventReader(record: SessionRecord, messagesOf?: MessagesOf): EventReader {
   const compactions: CompactedList[] = [];
-  const spans = createSpanTree(record);
+  const addSpan = createSpanTree(record);
   let pending: PendingCompaction | undefined;
   /** Tokens after the last compaction. */
   let left: LayerTokens = {};
@@ -77,8 +78,7 @@ export function createEventReader(
       compaction.policy = policyOf(event);
     },
     "compact.summary_created": (event) => {
-      const { properties, payload } = event;
-      pendingFor(event).summary = { text: typeof payload === "string" ? payload : "", properties };
+      pendingFor(event).summary = event;
     },
     "compact.error": ({ properties }) => {
       const failure = `${textIn(properties, "message") ?? ""}; ${textIn(properties, "fallback") ?? "nothing"} instead`;
@@ -91,8 +91,8 @@ export function createEventReader(
       const fixed = sum((record.steps.at(-1)?.tokens ?? []).slice(0, 3));
       const before = layerTokens(recordIn(sizes, "before"), fixed) ?? left;
       left = layerTokens(recordIn(sizes, "after"), fixed) ?? { summary };
-      addCompaction(record, compaction, { event, before, after: left, messagesOf });
-      compactions.push({ entries: outcomesIn(event), summary: compaction.summary?.text ?? "" });
+      addCompaction(record, compaction, event, { before, after: left, messagesOf });
+      compactions.push({ entries: outcomesIn(event), summary: stringOf(compaction.summary?.payload) ?? "" });
       pending = undefined;
     },
   };
@@ -104,7 +104,7 @@ export function createEventReader(
     compactions,
     apply,
     add(event) {
-      spans.add(event);
+      addSpan(event);
       apply(event);
     },
   };
@@ -116,8 +116,8 @@ interface OpenSpan {
   failed: boolean;
 }
 
-/** Adds the spans of events; those of one compaction become children of a span of their own. */
-export function createSpanTree(record: SessionRecord): { add(event: TracedEvent): void } {
+/** Gives a function that adds an event's span; those of one compaction become children of a span of their own. */
+export function createSpanTree(record: SessionRecord): (event: TracedEvent) => void {
   let count = 0;
   let parent: OpenSpan | undefined;
   const nextId = (): string => {
@@ -131,24 +131,19 @@ export function createSpanTree(record: SessionRecord): { add(event: TracedEvent)
     record.addSpan(spanView({ id, name: "compact", start, end: later(start, endedAt), status, data: {} }));
     parent = undefined;
   };
-  return {
-    add(event) {
-      const { name, startedAt, endedAt, status, properties, payload } = event;
-      if (name === "compact.token_estimate") parent = undefined;
-      if (name === "compact.archival") parent ??= { id: nextId(), startedAt, failed: false };
-      if (parent !== undefined) extend(parent, event);
-      const data = payload === undefined ? properties : { ...properties, output: payload };
-      const times = { start: startedAt, end: later(startedAt, endedAt) };
-      record.addSpan(spanView({ id: nextId(), parent: parent?.id, name, ...times, status, data }));
-      if (name === "compact.pruned_messages") closeParent(endedAt);
-    },
+  return ({ name, startedAt, endedAt, status, properties, payload }) => {
+    if (name === "compact.token_estimate") parent = undefined;
+    if (name === "compact.archival") parent ??= { id: nextId(), startedAt, failed: false };
+    if (parent !== undefined) {
+      // A compaction starts with its first event and fails with any of them.
+      if (startedAt < parent.startedAt) parent.startedAt = startedAt;
+      parent.failed ||= status === "error";
+    }
+    const data = payload === undefined ? properties : { ...properties, output: payload };
+    const times = { start: startedAt, end: later(startedAt, endedAt) };
+    record.addSpan(spanView({ id: nextId(), parent: parent?.id, name, ...times, status, data }));
+    if (name === "compact.pruned_messages") closeParent(endedAt);
   };
-}
-
-/** A compaction starts with its first event and fails with any of them. */
-function extend(span: OpenSpan, event: TracedEvent): void {
-  if (event.startedAt < span.startedAt) span.startedAt = event.startedAt;
-  span.failed ||= event.status === "error";
 }
 
 function later(one: string, other: string): string {
@@ -194,18 +189,12 @@ function policyOf({ properties }: TracedEvent): CompactionHead["policy"] {
   });
 }
 
-/** The result in a compaction's last event, with the tokens by layer before and after it. */
-interface CompactionEnd {
-  readonly event: TracedEvent;
-  readonly before: LayerTokens;
-  readonly after: LayerTokens;
-  readonly messagesOf: ((archiveStep: number) => number) | undefined;
-}
-
+/** Adds a compaction with its last event and the tokens by layer before and after it. */
 function addCompaction(
   record: SessionRecord,
   { startedAt, reason, policy, summary, archival, failures }: PendingCompaction,
-  { event: { properties, endedAt }, before, after, messagesOf }: CompactionEnd,
+  { properties, endedAt }: TracedEvent,
+  { before, after, messagesOf }: Record<"before" | "after", LayerTokens> & { messagesOf?: MessagesOf },
 ): void {
   const last = record.steps.at(-1);
   const tokensBefore = numberIn(properties, "tokens_before") ?? last?.total ?? 0;
@@ -242,26 +231,21 @@ function addCompaction(
   });
 }
 
-/** Layers by their names in an event; the fixed parts come with the estimate. */
-const EVENT_LAYER_KEYS: Readonly<Record<string, LayerKey>> = {
+/** The layers by their names in an event; the fixed parts come with the estimate. */
+export const EVENT_NAMES: Readonly<Record<LayerName, string>> = {
   pinned: "pinned",
   summary: "summary",
   remainder: "remainder",
-  tool_pairs: "toolPairs",
+  toolPairs: "tool_pairs",
   recent: "recent",
 };
 
 /** `fixed`: all tokens of tools and instructions. Those in the list count as pinned, but have layers of their own. */
-function layerTokens(
-  sizes: Readonly<Record<string, unknown>> | undefined,
-  fixed: number,
-): LayerTokens | undefined {
+function layerTokens(sizes: JsonRecord | undefined, fixed: number): LayerTokens | undefined {
   if (sizes === undefined) return undefined;
-  const entries = Object.entries(EVENT_LAYER_KEYS).map(([name, layer]) => [
-    layer,
-    numberIn(sizes, name) ?? 0,
-  ]);
-  const layers: LayerTokens = Object.fromEntries(entries);
+  const layers: LayerTokens = Object.fromEntries(
+    Object.entries(EVENT_NAMES).map(([layer, name]) => [layer, numberIn(sizes, name) ?? 0]),
+  );
   const inList = Math.max(0, fixed - (numberIn(sizes, "fixed") ?? 0));
   return { ...layers, pinned: Math.max(0, (layers.pinned ?? 0) - inList) };
 }
@@ -296,8 +280,7 @@ interface SpanDraft extends Omit<SpanView, "durationMs" | "attributes"> {
 
 /** A span as the page shows it. */
 export function spanView({ id, parent, name, start, end, status, data }: SpanDraft): SpanView {
-  const durationMs =
-    start === undefined || end === undefined ? Number.NaN : Date.parse(end) - Date.parse(start);
+  const durationMs = Date.parse(end ?? "") - Date.parse(start ?? "");
   return {
     id: id.slice(0, 200),
     parent: parent?.slice(0, 200),
@@ -350,7 +333,7 @@ export function readEventLine(line: string): (TracedEvent & { readonly sessionId
     endedAt: isTime(endedAt) ? endedAt : startedAt,
     status: textIn(value, "status") === "error" ? "error" : "ok",
     properties: recordIn(value, "properties") ?? {},
-    payload: isObject(value) ? value.payload : undefined,
+    payload: recordOf(value).payload,
   };
 }
 

@@ -2,7 +2,7 @@ import { type Message, messageText, type Role } from "compact-context/internal/c
 import type { PlannedAction } from "compact-context/internal/core/plan";
 import type { LayerName } from "compact-context/internal/core/report";
 import { isUserSpeech, typedText } from "compact-context/internal/core/units";
-import { isObject } from "compact-context/internal/errors";
+import { isRecord, type JsonRecord, numberOf, recordOf, stringOf } from "../transcripts/json.ts";
 import type { CompactionHead, LayerKey, MessageKind, MessageOutcome, Outcome } from "./session-view.ts";
 
 const PREVIEW_LENGTH = 240;
@@ -74,29 +74,17 @@ export const MESSAGE_LAYERS: readonly LayerKey[] = [
 /** The layers of a session known by events alone. */
 export const EVENT_LAYERS: readonly LayerKey[] = [...MESSAGE_LAYERS, "messages"];
 
-/** Tokens of a request outside its messages. */
-interface FixedTokens {
-  readonly system: number;
-  readonly tools: number;
-}
-
-/** The layer and tokens of one message. */
-interface LayerShare {
-  readonly layer: LayerKey;
-  readonly tokens: number;
-}
-
 /** Pinned instructions have layers of their own. */
 export function layerKeyOf(layer: LayerName, role: Role): LayerKey {
   return layer === "pinned" && (role === "system" || role === "developer") ? role : layer;
 }
 
-/** Tokens by layer, in the order of `MESSAGE_LAYERS`. */
-export function tokensByLayer(shares: Iterable<LayerShare>, fixed: FixedTokens): number[] {
-  const sums = new Map<LayerKey, number>([
-    ["system", fixed.system],
-    ["tools", fixed.tools],
-  ]);
+/** Tokens by layer, in the order of `MESSAGE_LAYERS`: those of the messages, and the `fixed` ones of their request. */
+export function tokensByLayer(
+  shares: readonly { readonly layer: LayerKey; readonly tokens: number }[],
+  fixed: Readonly<Record<"system" | "tools", number>>,
+): number[] {
+  const sums = new Map<string, number>(Object.entries(fixed));
   for (const { layer, tokens } of shares) sums.set(layer, (sums.get(layer) ?? 0) + tokens);
   return MESSAGE_LAYERS.map((layer) => sums.get(layer) ?? 0);
 }
@@ -124,28 +112,27 @@ export function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
 }
 
-/** An own field that is an object. */
-export function recordIn(value: unknown, name: string): Readonly<Record<string, unknown>> | undefined {
-  const found = own(value, name);
-  return isObject(found) ? found : undefined;
+/** A field that is an object. */
+export function recordIn(value: unknown, name: string): JsonRecord | undefined {
+  const found = recordOf(value)[name];
+  return isRecord(found) ? found : undefined;
 }
 
-/** An own field that is a list. */
+/** A field that is a list. */
 export function listIn(value: unknown, name: string): readonly unknown[] | undefined {
-  const found = own(value, name);
+  const found = recordOf(value)[name];
   return Array.isArray(found) ? found : undefined;
 }
 
-/** An own field that is a finite number of at least 0. */
+/** A field that is a finite number of at least 0. */
 export function numberIn(value: unknown, name: string): number | undefined {
-  const found = own(value, name);
-  return typeof found === "number" && Number.isFinite(found) && found >= 0 ? found : undefined;
+  const found = numberOf(recordOf(value)[name]);
+  return found !== undefined && found >= 0 ? found : undefined;
 }
 
-/** An own field that is text. */
+/** A field that is text. */
 export function textIn(value: unknown, name: string): string | undefined {
-  const found = own(value, name);
-  return typeof found === "string" ? found : undefined;
+  return stringOf(recordOf(value)[name]);
 }
 
 /** Any value as JSON; a placeholder if it is nested too deeply to serialize. */
@@ -155,10 +142,6 @@ export function jsonText(value: unknown): string {
   } catch {
     return "(nested too deeply to be shown)";
   }
-}
-
-function own(value: unknown, name: string): unknown {
-  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
 /** The outcome of a message, from the summary record of its step. */

@@ -16,7 +16,6 @@ import {
   type MessagePage,
   type SearchHitView,
   type SearchView,
-  type SessionList,
   type SessionView,
   VIEW_VERSION,
 } from "./session-view.ts";
@@ -123,15 +122,11 @@ export async function startViewServer(options: ViewServerOptions): Promise<ViewS
     now,
     onUsedToken: () => onNewLink?.(newLink()),
   });
-  addRoutes(app, { ...options, access });
+  addRoutes(app, access, options);
   return { ...server, ingestUrl: `${server.url}/ingest`, newLink };
 }
 
-interface RouteOptions extends ViewServerOptions {
-  readonly access: Access;
-}
-
-function addRoutes(app: Hono, { access, files, store }: RouteOptions): void {
+function addRoutes(app: Hono, access: Access, { files, store }: ViewServerOptions): void {
   app.use(async (context, next) => {
     for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
     return next();
@@ -228,10 +223,8 @@ function streamNotices(store: ViewStore): (context: Context) => Response | Promi
   };
 }
 
-type RouteResult = SessionList | SessionView | MessagePage | CompactionView | SearchView | ExpandedView;
-
-/** The response to a GET under `/api/`; undefined if nothing is found. */
-export async function readRoute(url: URL, store: ViewStore): Promise<RouteResult | undefined> {
+/** The response to a GET under `/api/`, as `session-view.ts` lists them; undefined if nothing is found. */
+export async function readRoute(url: URL, store: ViewStore): Promise<object | undefined> {
   const [, , kind, id, part, index, ...rest] = url.pathname.split("/");
   if (rest.length > 0) return undefined;
   const query = url.searchParams;
@@ -244,7 +237,8 @@ export async function readRoute(url: URL, store: ViewStore): Promise<RouteResult
   await record.originals.load();
   if (part === undefined) return record.view(offsetsIn(query));
   if (part === "messages" && index === undefined) return messages(record, query);
-  return part === "compactions" ? compaction(record, wholeNumber(index)) : undefined;
+  const head = part === "compactions" ? record.compactions[wholeNumber(index) ?? -1] : undefined;
+  return head && ({ ...head, ...(await record.originals.open(head)) } satisfies CompactionView);
 }
 
 /** Decodes once; empty (no session has that id) if the encoding is malformed. */
@@ -257,7 +251,7 @@ function decoded(text: string): string {
 }
 
 function wholeNumber(text: string | null | undefined): number | undefined {
-  return text !== null && text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+  return /^\d{1,9}$/.test(text ?? "") ? Number(text) : undefined;
 }
 
 function offsetsIn(query: URLSearchParams): SessionView["from"] {
@@ -269,18 +263,9 @@ function messages(record: SessionRecord, query: URLSearchParams): MessagePage {
   const total = record.originals.count();
   const from = Math.min(wholeNumber(query.get("from")) ?? 0, total);
   const to = Math.min(wholeNumber(query.get("to")) ?? total, total, from + MAX_MESSAGES);
-  const indexes = Array.from({ length: Math.max(0, to - from) }, (_, offset) => from + offset);
-  const messages = indexes.flatMap((index) => record.originals.message(index) ?? []);
-  return { total, messages };
-}
-
-async function compaction(
-  record: SessionRecord,
-  index: number | undefined,
-): Promise<CompactionView | undefined> {
-  const head = record.compactions[index ?? -1];
-  if (head === undefined) return undefined;
-  return { ...head, ...(await record.originals.open(head)) };
+  const length = Math.max(0, to - from);
+  const messages = Array.from({ length }, (_, offset) => record.originals.message(from + offset) ?? []);
+  return { total, messages: messages.flat() };
 }
 
 const MAX_HITS = 50;

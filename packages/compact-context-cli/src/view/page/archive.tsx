@@ -1,27 +1,15 @@
-import { type Signal, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { SearchHitView, SearchView, SessionView } from "../session-view.ts";
 import { Checkbox, List } from "./list.tsx";
-import { api, openMessage, session } from "./state.ts";
+import { openMessage, search, session } from "./state.ts";
 import { count, errorText, firstLine, plural, splitMatches } from "./text.ts";
 
 const DEBOUNCE_MS = 180;
 
 /** The search and its results. */
-interface Search {
-  readonly query: Signal<string>;
-  readonly everywhere: Signal<boolean>;
-  readonly hits: Signal<readonly SearchHitView[]>;
-  readonly words: Signal<readonly string[]>;
-  readonly status: Signal<string>;
-  readonly selected: Signal<number>;
-  run(): Promise<void>;
-  /** Runs after a pause in typing. */
-  runSoon(): void;
-}
-
-function useSearch(active: SessionView | undefined): Search {
+function useSearch(active: SessionView | undefined) {
   const query = useSignal("");
   const everywhere = useSignal(false);
   const hits = useSignal<readonly SearchHitView[]>([]);
@@ -43,7 +31,7 @@ function useSearch(active: SessionView | undefined): Search {
     const text = query.value.trim();
     if (text === "") return show([], "");
     try {
-      const found = await api.search(text, everywhere.value ? undefined : session.value?.id, signal);
+      const found = await search(text, everywhere.value ? undefined : session.value?.id, signal);
       words.value = text.toLowerCase().split(/\s+/);
       show(found.hits, resultText(found));
     } catch (error) {
@@ -51,6 +39,7 @@ function useSearch(active: SessionView | undefined): Search {
     }
   };
   useEffect(() => void run(), [active?.id, everywhere.value]);
+  /** Runs after a pause in typing. */
   const runSoon = (): void => {
     window.clearTimeout(timer.current);
     timer.current = window.setTimeout(() => void run(), DEBOUNCE_MS);

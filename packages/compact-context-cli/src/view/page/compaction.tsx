@@ -1,4 +1,4 @@
-import { type Signal, useSignal } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type {
@@ -178,30 +178,18 @@ const NONE: ReadonlySet<never> = new Set();
 const HINT = "Select a line of the summary to see its sources.";
 
 /** The visible rows of a compaction, and which of them are selected or marked as sources. */
-interface Selection {
-  readonly hidden: Signal<ReadonlySet<Outcome>>;
-  readonly rows: readonly MessageOutcome[];
-  /** Index of the selected row; -1 for none. */
-  readonly selected: Signal<number>;
-  /** Index of the selected line of the summary. */
-  readonly line: Signal<number | undefined>;
-  readonly sources: Signal<ReadonlySet<number>>;
-  readonly reveal: Signal<{ readonly index: number } | undefined>;
-  /** The source of the line that left the window at an earlier compaction. */
-  readonly removedSource: Signal<MessageRef | undefined>;
-  /** Marks the sources of a line, and selects the nearest one. */
-  follow(all: readonly SourceView[], nearest: SourceView): void;
-  clear(): void;
-}
-
-function useSelection(messages: readonly MessageOutcome[]): Selection {
+function useSelection(messages: readonly MessageOutcome[]) {
   const hidden = useSignal<ReadonlySet<Outcome>>(NONE);
+  /** Index of the selected row; -1 for none. */
   const selected = useSignal(-1);
+  /** Index of the selected line of the summary. */
   const line = useSignal<number | undefined>(undefined);
   const sources = useSignal<ReadonlySet<number>>(NONE);
   const reveal = useSignal<{ readonly index: number } | undefined>(undefined);
+  /** The source of the line that left the window at an earlier compaction. */
   const removedSource = useSignal<MessageRef | undefined>(undefined);
   const rows = messages.filter(({ outcome }) => !hidden.value.has(outcome));
+  /** Marks the sources of a line, and selects the nearest one. */
   const follow = (all: readonly SourceView[], nearest: SourceView): void => {
     const isNearest = ({ message }: MessageOutcome): boolean => message === nearest.message;
     sources.value = new Set(all.map(({ message }) => message));

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { ExpandedView } from "../session-view.ts";
 import { Checkbox } from "./list.tsx";
-import { api, compaction, openCompaction, openMessage, session, step, tab } from "./state.ts";
+import { compaction, expand, openCompaction, openMessage, session, step, tab } from "./state.ts";
 import { count, errorText, firstLine, GLOSSARY, visibleText } from "./text.ts";
 
 /** A dialog with the full text of a message, loaded in chunks. */
@@ -15,7 +15,7 @@ export function MessageDialog(): JSX.Element {
   const load = async (offset: number): Promise<void> => {
     if (target === undefined) return;
     try {
-      const chunk = await api.expand(target.session, target.ref, offset);
+      const chunk = await expand(target.session, target.ref, offset);
       // Another message may have been opened meanwhile.
       if (openMessage.value === target) chunks.value = offset === 0 ? [chunk] : [...chunks.value, chunk];
     } catch (error) {

@@ -27,26 +27,18 @@ async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
 
 const sessionPath = (session: string): string => `/api/sessions/${encodeURIComponent(session)}`;
 
-export const api = {
-  sessions: (): Promise<SessionList> => get("/api/sessions"),
-  /** The session from these offsets on. */
-  session: (id: string, { steps, compactions, spans }: SessionView["from"]): Promise<SessionView> =>
-    get(`${sessionPath(id)}?steps=${steps}&compactions=${compactions}&spans=${spans}`),
-  messages: (id: string, from: number, to: number): Promise<MessagePage> =>
-    get(`${sessionPath(id)}/messages?from=${from}&to=${to}`),
-  compaction: (id: string, index: number): Promise<CompactionView> =>
-    get(`${sessionPath(id)}/compactions/${index}`),
-  search: (query: string, session: string | undefined, signal: AbortSignal): Promise<SearchView> =>
-    get(
-      `/api/search?${new URLSearchParams(session === undefined ? { q: query } : { q: query, session })}`,
-      signal,
-    ),
-  expand(session: string, ref: MessageRef, offset: number): Promise<ExpandedView> {
-    const message: Record<string, string> =
-      "message" in ref ? { message: `${ref.message}` } : { id: ref.archiveId };
-    return get(`/api/expand?${new URLSearchParams({ session, ...message, offset: `${offset}` })}`);
-  },
-};
+/** Searches one session, or all of them. */
+export function search(query: string, session: string | undefined, signal: AbortSignal): Promise<SearchView> {
+  const asked = new URLSearchParams(session === undefined ? { q: query } : { q: query, session });
+  return get(`/api/search?${asked}`, signal);
+}
+
+/** A chunk of a message's text. */
+export function expand(session: string, ref: MessageRef, offset: number): Promise<ExpandedView> {
+  const message: Record<string, string> =
+    "message" in ref ? { message: `${ref.message}` } : { id: ref.archiveId };
+  return get(`/api/expand?${new URLSearchParams({ session, ...message, offset: `${offset}` })}`);
+}
 
 /** Appends new data to a session; overlapping items are replaced. */
 export function mergeSession(known: SessionView | undefined, more: SessionView): SessionView {
@@ -96,7 +88,7 @@ interface Cache {
   readonly id: string;
   readonly messages: (MessageView | undefined)[];
   readonly compactions: Map<number, CompactionView>;
-  /** Keys of the requests that are pending or have failed. */
+  /** Paths of the requests that are pending or have failed. */
   readonly requested: Set<string>;
 }
 
@@ -108,15 +100,18 @@ const emptyCache = (id: string): Cache => ({
 });
 let cache = emptyCache("");
 
-/** Starts a request unless it is pending. A failed one is not repeated: the page would retry without end. */
-function request<T>(key: string, fetch: (session: string) => Promise<T>, store: (found: T) => void): void {
+/**
+ * Requests a path below the session unless that is pending. A failed request is not repeated: the page would retry
+ * without end.
+ */
+function request<T>(path: string, store: (found: T) => void): void {
   const { id, requested } = cache;
-  if (requested.has(key)) return;
-  requested.add(key);
-  fetch(id).then(
+  if (requested.has(path)) return;
+  requested.add(path);
+  get<T>(`${sessionPath(id)}/${path}`).then(
     (found) => {
       if (cache.id !== id) return;
-      requested.delete(key);
+      requested.delete(path);
       store(found);
       revision.value += 1;
     },
@@ -133,23 +128,15 @@ export const originals = {
     const { messages } = cache;
     const from = Math.floor(index / MAX_MESSAGES) * MAX_MESSAGES;
     if (messages[index] === undefined)
-      request(
-        `messages ${from}`,
-        (id) => api.messages(id, from, from + MAX_MESSAGES),
-        (page) => {
-          for (const message of page.messages) messages[message.message] = message;
-        },
-      );
+      request<MessagePage>(`messages?from=${from}&to=${from + MAX_MESSAGES}`, (page) => {
+        for (const message of page.messages) messages[message.message] = message;
+      });
     return messages[index];
   },
   compaction(index: number): CompactionView | undefined {
     const { compactions } = cache;
     if (!compactions.has(index))
-      request(
-        `compaction ${index}`,
-        (id) => api.compaction(id, index),
-        (found) => compactions.set(index, found),
-      );
+      request<CompactionView>(`compactions/${index}`, (found) => compactions.set(index, found));
     return compactions.get(index);
   },
 };
@@ -205,15 +192,10 @@ export function openCompaction(index: number): void {
 }
 
 /** Parses the location hash; invalid parts are ignored. */
-function parseHash(hash: string): {
-  readonly session?: string;
-  readonly tab?: Tab;
-  readonly step?: number;
-  readonly compaction?: number;
-} {
+function parseHash(hash: string) {
   const params = new URLSearchParams(hash.replace(/^#/, ""));
   return {
-    session: params.get("session") ?? undefined,
+    session: params.get("session"),
     tab: TABS.find((each) => each === params.get("tab")),
     step: ordinal(params.get("call")),
     compaction: ordinal(params.get("compaction")),
@@ -249,7 +231,9 @@ function fail(error: unknown): void {
 /** True if more of the session, or another one, must be fetched. */
 async function fetchOnce(id: string): Promise<boolean> {
   const known = session.value?.id === id ? session.value : undefined;
-  const more = await api.session(id, nextOffsets(known));
+  const { steps, compactions, spans } = nextOffsets(known);
+  const query = `steps=${steps}&compactions=${compactions}&spans=${spans}`;
+  const more = await get<SessionView>(`${sessionPath(id)}?${query}`);
   if (id !== selected) return true;
   if (cache.id !== id) {
     cache = emptyCache(id);
@@ -296,7 +280,7 @@ export async function selectSession(id: string): Promise<void> {
 }
 
 async function fetchSessions(): Promise<readonly SessionHead[]> {
-  const list: SessionList = await api.sessions();
+  const list = await get<SessionList>("/api/sessions");
   batch(() => {
     sessions.value = list.sessions;
     dropped.value = list.dropped;
