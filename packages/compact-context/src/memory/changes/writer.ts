@@ -125,8 +125,8 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
         throw notLogged(changeId);
       return alone((hands) => undoOne(hands, changeId, partial));
     },
-    forgotten: async () => isForgottenBy((await read(RETIRED_FILE)) ?? ""),
-    superseded: async () => supersededIn((await read(RETIRED_FILE)) ?? ""),
+    forgotten: async () => isForgottenBy(await read(RETIRED_FILE)),
+    superseded: async () => supersededIn(await read(RETIRED_FILE)),
     async log() {
       const { changes, problems } = await readLog(await findChannel(options));
       return { changes: changes.map(({ edits: _, ...change }) => change), problems };
@@ -243,12 +243,12 @@ function withoutChange(
 
 /** An added and undone item is unwanted: a later consolidation must not add it again. */
 function notLearnedAgain(texts: Texts, { id, operations }: LogEntry, time: string): Texts {
-  let retired = texts[RETIRED_FILE] ?? "";
+  let retired = texts[RETIRED_FILE];
   for (const { op, text } of operations) {
     if (op !== "add" || typeof text !== "string" || retiredAs(retired, text) !== undefined) continue;
     retired = withRetired(retired, text, { as: "invalidated", time, note: `undone, ${id}` });
   }
-  return { ...texts, [RETIRED_FILE]: retired === "" ? texts[RETIRED_FILE] : retired };
+  return { ...texts, [RETIRED_FILE]: retired };
 }
 
 // ---- replacing SESSION.md

@@ -12,7 +12,7 @@ import {
   WEAK_CHANGE,
 } from "./language.ts";
 import { PASSIVE } from "./passives.ts";
-import { isValue, list, NONE, sameTerms, topicTerms } from "./terms.ts";
+import { isValue, list, NONE, remembered, sameTerms, topicTerms } from "./terms.ts";
 
 type VerbClass = "be" | "name" | "use" | "live" | "prefer" | "do" | "owner";
 
@@ -50,16 +50,12 @@ export interface Read {
   readonly lasting: boolean;
 }
 
-const reads = new Map<string, Read>();
-
-export function read(text: string): Read {
-  const known = reads.get(text);
-  if (known !== undefined) return known;
+export const read: (text: string) => Read = remembered(2_000, (text) => {
   const plain = plainly(text);
   const content = topicTerms(plain);
   const unchanged = text.replace(UNCHANGED, " ");
   const changed = unchanged.replace(PASSIVE, " ");
-  const made: Read = {
+  return {
     text,
     content,
     key: keyOf(text),
@@ -75,10 +71,7 @@ export function read(text: string): Read {
     negated: NEGATED.test(text),
     lasting: LASTING.test(text),
   };
-  if (reads.size > 2_000) reads.clear();
-  reads.set(text, made);
-  return made;
-}
+});
 
 /** Start of another clause. */
 const CLAUSE =

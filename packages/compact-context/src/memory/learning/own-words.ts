@@ -1,5 +1,4 @@
 import type { Message } from "../../core/message.ts";
-import { createLruMap } from "../../errors.ts";
 import { REDACTED } from "../../redaction/finding.ts";
 import { IBAN, isCardNumber, isIban } from "../../redaction/personal.ts";
 import { oneLine, TITLES } from "../../summarizers/extractive/text.ts";
@@ -22,7 +21,7 @@ import {
   TASK,
 } from "./language.ts";
 import { read } from "./meaning.ts";
-import { kindOf } from "./terms.ts";
+import { kindOf, remembered } from "./terms.ts";
 
 /** Sentence ends, including line breaks; not after an initial, a title or the day of a German date. */
 const END = new RegExp(
@@ -72,18 +71,11 @@ export function sentencesOf(text: string): string[] {
     .filter((sentence) => /[\p{L}\p{N}]/u.test(sentence));
 }
 
-/** Caches results for recent texts; each text is processed several times. */
-function remembered<Made extends string | readonly string[]>(make: (text: string) => Made): typeof make {
-  const known = createLruMap<Made>(16);
-  return (text) => {
-    const made = known.get(text) ?? make(text);
-    known.set(text, made);
-    return made;
-  };
-}
+/** Number of whole messages that are remembered. */
+const RECENT = 16;
 
 /** The sentences of a text, unchanged. A forget request ends where a new state is given. */
-export const rawSentencesOf: (text: string) => readonly string[] = remembered((text) =>
+export const rawSentencesOf: (text: string) => readonly string[] = remembered(RECENT, (text) =>
   text
     .split(END)
     .flatMap((line) => line?.split(ALSO) ?? [])
@@ -262,7 +254,7 @@ const LOGGED =
   /^[ \t]{0,8}(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL)\]?[ :]).*$/gm;
 
 /** The text before anything pasted, forwarded or handed over, without code, logs and quoted lines. */
-export const typedBefore: (text: string) => string = remembered((text) => {
+export const typedBefore: (text: string) => string = remembered(RECENT, (text) => {
   const plain = withoutHandedOver(text).replace(INDENTED_OR_QUOTED, "").replace(LOGGED, "");
   return plain.slice(0, materialAt(plain));
 });

@@ -17,7 +17,7 @@ import {
   TRANSIENT,
   word,
 } from "./language.ts";
-import { clausesIn, read } from "./meaning.ts";
+import { clausesIn, type Read, read } from "./meaning.ts";
 import { insteadOfForgotten, ownAsides, ownStatements, saidIn, sentencesOf } from "./own-words.ts";
 import { relationOf, tellsAnotherValue } from "./relation.ts";
 import { heldBy, holds, isOrdinary, list, toolsLike } from "./terms.ts";
@@ -116,6 +116,7 @@ function inMessage(message: Message, known: readonly string[]): DurableStatement
 }
 
 type Told = Omit<DurableStatement, "from">;
+type Heard = Pick<Told, "asked" | "corrects"> & { readonly isStory: boolean };
 
 /** The lasting statement of a sentence: all of it, or the part with news about something known. */
 function toldIn(text: string, heard: Heard, known: readonly string[]): Told[] {
@@ -124,7 +125,7 @@ function toldIn(text: string, heard: Heard, known: readonly string[]): Told[] {
   const section = sectionOf(text, heard, known);
   if (section !== undefined) return [{ section, text, asked, corrects }];
   const news = isStory ? undefined : newsOf(text, known);
-  if (news === undefined || !isStatement(news) || TRANSIENT.test(news.replace(SAID_ON, " "))) return [];
+  if (news === undefined || TRANSIENT.test(news.replace(SAID_ON, " "))) return [];
   return [{ section: "Facts", text: news, asked, corrects }];
 }
 
@@ -140,7 +141,7 @@ function asidesIn(typed: string, found: readonly Told[]): Told[] {
 /** Joins a correction in two sentences: `The date slipped. It is the 21st.`, `Correction. The port is 80.` */
 function joined(sentences: readonly string[], known: readonly string[]): string[] {
   const corrected = (text: string): readonly string[] => known.filter((older) => means(text, older));
-  const corrects = (text: string): boolean => corrected(text).length > 0;
+  const corrects = (text: string): boolean => known.some((older) => means(text, older));
   const result: string[] = [];
   for (const sentence of sentences) {
     const last = result.at(-1);
@@ -176,10 +177,6 @@ const GOES_ON =
 /** `Remember that.`: refers to the sentence before. */
 function isBareRequest(sentence: string): boolean {
   return REMEMBER_THAT.test(sentence) && sentence.replace(REMEMBER_THAT, "").trim() === "";
-}
-
-interface Heard extends Pick<DurableStatement, "asked" | "corrects"> {
-  readonly isStory: boolean;
 }
 
 function sectionOf(text: string, heard: Heard, known: readonly string[]): DurableSection | undefined {
@@ -443,17 +440,18 @@ export function speaksAnewOf(text: string, older: string): boolean {
 
 function namesAllOf(text: string, older: string): boolean {
   const [now, then] = [read(text), read(older)];
-  const shared = [...then.content].filter((term) => isDistinctive(term) && holds(now.content, term));
-  return (
-    shared.length > 1 && then.names.size > 0 && [...then.names].every((name) => holds(now.content, name))
-  );
+  const areNamed = then.names.size > 0 && [...then.names].every((name) => holds(now.content, name));
+  return areNamed && sharedBy(now, then).length > 1;
 }
 
-/** A shorter clause says nothing on its own. */
-const FEWEST = 4;
+/** The older one's terms that show its topic, as far as the newer one has them. */
+function sharedBy(now: Read, then: Read): readonly string[] {
+  return [...then.content].filter((term) => isDistinctive(term) && holds(now.content, term));
+}
 
+/** Its clauses, but those that are too short to say something on their own. */
 function clausesOf(sentence: string): readonly string[] {
-  return clausesIn(sentence).filter((clause) => clause.split(/\s+/).length >= FEWEST);
+  return clausesIn(sentence).filter((clause) => clause.split(/\s+/).length > 3);
 }
 
 /** It states how something is: no wish, question or order, and not about the current moment. */
@@ -464,7 +462,7 @@ function states(text: string): boolean {
 
 function tellsMoreOf(text: string, older: string): boolean {
   const [now, then] = [read(text), read(older)];
-  const shared = [...then.content].filter((term) => isDistinctive(term) && holds(now.content, term));
+  const shared = sharedBy(now, then);
   const names = [...then.names].filter((name) => holds(now.content, name));
   const isNamed = names.some(isDistinctive) || (names.length > 1 && names.length === then.names.size);
   const another = tellsAnotherValue(now, then);

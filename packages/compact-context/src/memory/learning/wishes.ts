@@ -14,14 +14,14 @@ interface Kind {
 }
 
 const kind = (named: string, told: string): Kind => ({
-  named: new RegExp(`(?<![\\p{L}])(?:${named})(?![\\p{L}])|${UNSPACED(named)}`, "giu"),
-  told: new RegExp(`(?<![\\p{L}])(?:${told})(?![\\p{L}])|${UNSPACED(told)}`, "iu"),
+  named: anyOf(named, "giu"),
+  told: anyOf(told, "iu"),
 });
 
 /** Chinese and Japanese words are not separated by spaces. */
-function UNSPACED(words: string): string {
-  const found = words.split("|").filter((one) => /^[\u3040-\u9fff]/u.test(one));
-  return found.length === 0 ? "(?!)" : `(?:${found.join("|")})`;
+function anyOf(words: string, flags: string): RegExp {
+  const unspaced = words.split("|").filter((one) => /^[\u3040-\u9fff]/u.test(one));
+  return new RegExp(`(?<![\\p{L}])(?:${words})(?![\\p{L}])|${unspaced.join("|")}`, flags);
 }
 
 /** A number of a phone, not of its model. */
@@ -108,11 +108,6 @@ const KINDS: readonly Kind[] = [
   ),
 ];
 
-/** The person a statement is about, if it is not the user. */
-function otherIn(text: string): string | undefined {
-  return KIN.exec(text)?.[0];
-}
-
 // Forget requests of the user, and which texts they match.
 
 /** A user's request to forget something, in words. */
@@ -169,7 +164,7 @@ const MOST = 0.8;
 
 /** The topic's words that a text contains or states in words of the same kind. */
 function heldOf(topic: string, text: string, isOwn: boolean): readonly string[] {
-  const [wanted, told, other] = [termsOf(topic), termsOf(text), otherIn(text)];
+  const [wanted, told, other] = [termsOf(topic), termsOf(text), KIN.exec(text)?.[0]];
   const isOfOther = isOwn && other !== undefined && shareIn(termsOf(other), wanted) === 0;
   const kinds = isOfOther
     ? []
@@ -217,7 +212,7 @@ function meantByTopic<T extends { readonly text: string }>(
   // A part of the name is another thing: `my car` is not `my car insurance`.
   return meant.length > 0 || points.length === 0 || !isLoose
     ? { texts: meant, topic }
-    : telling({ topic, isOwn }, texts);
+    : telling(topic, isOwn, texts);
 }
 
 /**
@@ -241,14 +236,13 @@ export function withNewer<T extends { readonly text: string }>(
   return newer.length === 0 ? meant : { texts: [...meant.texts, ...newer], topic: meant.topic };
 }
 
-type Named = Pick<ForgetWish, "topic" | "isOwn">;
-
 /** A word in more texts than this does not tell them apart. */
 const FEW = 2;
 
 /** The texts that share most words with the topic, counting only words that few texts contain. */
 function telling<T extends { readonly text: string }>(
-  { topic, isOwn }: Named,
+  topic: string,
+  isOwn: boolean,
   texts: readonly T[],
 ): Meant<T> {
   const held = texts.map(({ text }) => heldOf(topic, text, isOwn));
