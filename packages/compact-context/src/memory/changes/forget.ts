@@ -192,10 +192,7 @@ export async function scrubChannel(
 const HEADING = /^(#{1,6}\s+)(\d{4}-\d\d-\d\dT[\d:]+Z )?/;
 
 /** The lines without those about it and what is indented below them; of a heading its mark and date stay. */
-function scrubLines(
-  lines: readonly string[],
-  isForgotten: IsForgotten,
-): { readonly lines: readonly string[]; readonly pieces: number } {
+function scrubLines(lines: readonly string[], isForgotten: IsForgotten) {
   let pieces = 0;
   let inItem = false;
   const kept = lines.flatMap((line) => {
@@ -211,10 +208,7 @@ function scrubLines(
 }
 
 /** JSON with every string in it edited, and the number of changed strings; invalid JSON is unchanged. */
-function editStrings(
-  json: string,
-  edit: (value: string, name: string) => string,
-): { readonly text: string; readonly pieces: number } {
+function editStrings(json: string, edit: (value: string, name: string) => string) {
   let pieces = 0;
   const parsed = parsedJson(json);
   if (parsed === undefined) return { text: json, pieces };
@@ -305,10 +299,7 @@ async function blotOut(folder: string, name: string, isForgotten: IsForgotten): 
 }
 
 /** Byte positions of the sentences in the lines of JSON. */
-function spotsIn(
-  bytes: Buffer,
-  isForgotten: IsForgotten,
-): readonly { readonly at: number; readonly length: number }[] {
+function spotsIn(bytes: Buffer, isForgotten: IsForgotten) {
   const spots: { at: number; length: number }[] = [];
   for (let start = 0; start < bytes.length; ) {
     const next = bytes.indexOf(10, start);

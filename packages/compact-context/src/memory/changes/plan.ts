@@ -26,17 +26,21 @@ import {
   slug,
   type Texts,
 } from "./document.ts";
-import { type RetiredAs, retiredAs, withoutRetired, withRetired } from "./forget.ts";
+import {
+  forgottenBy,
+  type IsForgotten,
+  type RetiredAs,
+  retiredAs,
+  withoutRetired,
+  withRetired,
+} from "./forget.ts";
 
-interface PlanContext {
+/** The texts while operations are applied one after another. */
+interface Draft {
   readonly author: MemoryAuthor;
   /** ISO 8601, to the second. */
   readonly time: string;
   readonly redactor: Pick<Redactor, "redactText">;
-}
-
-/** The texts while operations are applied one after another. */
-interface Draft extends PlanContext {
   texts: Texts;
   /** Number of items that may still be removed. */
   removals: number;
@@ -62,21 +66,20 @@ const MOST_REMOVED = 0.5;
 
 /** Applies operations in order; a refused operation leaves the texts unchanged. */
 export function planChange(
-  before: Texts,
+  given: Readonly<Omit<Draft, "removals">>,
   operations: readonly MemoryOperation[],
-  context: PlanContext,
 ): {
   readonly texts: Texts;
   readonly done: readonly DoneOperation[];
   readonly refused: readonly RefusedOperation[];
-  /** What is forgotten: statements, and words that name it. */
-  readonly forgets: { readonly statements: readonly string[]; readonly topics: readonly string[] };
+  /** True for texts about what the operations forget. */
+  readonly isAbout: IsForgotten;
 } {
-  const draft: Draft = { ...context, texts: before, removals: Number.POSITIVE_INFINITY };
+  const draft: Draft = { ...given, removals: Number.POSITIVE_INFINITY };
   const statements: string[] = [];
   const topics: string[] = [];
   const items = itemsOf(documentOf(draft, "MEMORY.md")).length;
-  if (context.author !== "person") draft.removals = Math.max(FREE_ITEMS, Math.floor(items * MOST_REMOVED));
+  if (draft.author !== "person") draft.removals = Math.max(FREE_ITEMS, Math.floor(items * MOST_REMOVED));
   const done: DoneOperation[] = [];
   const refused: RefusedOperation[] = [];
   for (const operation of operations) {
@@ -94,7 +97,7 @@ export function planChange(
       refused.push({ operation, reason: error.reason, message: error.message });
     }
   }
-  return { texts: draft.texts, done, refused, forgets: { statements, topics } };
+  return { texts: draft.texts, done, refused, isAbout: forgottenBy(statements, topics) };
 }
 
 function applyOperation(draft: Draft, operation: MemoryOperation): Applied {

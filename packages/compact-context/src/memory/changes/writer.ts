@@ -18,7 +18,6 @@ import {
   type Texts,
 } from "./document.ts";
 import {
-  forgottenBy,
   type IsForgotten,
   isForgottenBy,
   retiredAs,
@@ -112,8 +111,8 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
       const place = await findChannel(options);
       // A change without effect must not create the folder.
       if (!(await hasWork(place))) {
-        const { texts, ...hands } = await handsAt(place);
-        const { done, refused } = planChange(texts, operations, { ...hands, author: note.author });
+        const given = { ...(await handsAt(place)), author: note.author };
+        const { done, refused } = planChange(given, operations);
         if (done.length === 0) return { changeId: undefined, done, refused, forgotten: [], versions: {} };
       }
       return alone((hands) => applyAll(hands, operations, note));
@@ -150,9 +149,8 @@ async function applyAll(
   { author, reason, sources = [] }: ChangeNote,
 ): Promise<MemoryChangeResult> {
   const { place, redactor } = hands;
-  const { done, refused, forgets, ...plan } = planChange(hands.texts, operations, { ...hands, author });
+  const { done, refused, isAbout, ...plan } = planChange({ ...hands, author }, operations);
   const forgetting = done.flatMap(({ operation }) => (operation.op === "forget" ? [operation] : []));
-  const isAbout = forgottenBy(forgets.statements, forgets.topics);
   const written = done.flatMap(({ operation }) =>
     "text" in operation ? [operation.text.toLowerCase()] : [],
   );
@@ -218,11 +216,7 @@ async function undoOne(hands: Hands, changeId: string, partial: boolean): Promis
 }
 
 /** The files without a change, and the parts of it that cannot be undone. */
-function withoutChange(
-  texts: Texts,
-  { id, edits, files: versions }: LogEntry,
-  after: readonly LogEntry[],
-): { readonly texts: Texts; readonly left: readonly UndoLeft[] } {
+function withoutChange(texts: Texts, { id, edits, files: versions }: LogEntry, after: readonly LogEntry[]) {
   if (edits === undefined)
     throw new CompactError("NotFound", `what takes ${id} back is no longer kept`, {
       place: id,

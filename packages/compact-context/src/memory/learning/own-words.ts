@@ -275,29 +275,21 @@ function materialAt(text: string): number | undefined {
     const before =
       sentencesOf(text.slice(Math.max(0, match.index - LONGEST_LEAD), match.index + 1)).at(-1) ?? "";
     const lead = before.replace(/[:：.?!？。！\s]+$/, "");
-    const handsOver = /[:：]/.test(match[0])
-      ? TASK.test(lead) ||
-        SUPPOSED.test(lead) ||
-        (/^\s*\n/.test(text.slice(at)) && !isOwnLead(lead)) ||
-        REPORTED.test(lead)
-      : /(?:\?|？)/.test(match[0]) || TASK.test(lead)
-        ? MATERIAL.test(lead)
-        : false;
-    if (handsOver) return at;
+    const isHandedOver = /[:：]/.test(match[0])
+      ? [TASK, SUPPOSED, REPORTED].some((asks) => asks.test(lead)) ||
+        (/^\s*\n/.test(text.slice(at)) && !isOwnLead(lead))
+      : (/[?？]/.test(match[0]) || TASK.test(lead)) && MATERIAL.test(lead);
+    if (isHandedOver) return at;
   }
   return undefined;
 }
 
 /** Words that introduce a list of the user's own. */
+const OWN_LEAD =
+  /(?<![\p{L}])(?:my|our|us|me|rules?|preferences?|facts?|info(?:rmation)?|context|notes?|know|team|setup|unsere?|meine?|regeln|nos|mes|règles|nuestras|reglas|nossas|regras|наши|правила)(?![\p{L}])|规则|ルール/iu;
+
 function isOwnLead(lead: string): boolean {
-  return (
-    REMEMBER.test(lead) ||
-    LABEL.test(lead) ||
-    LASTING.test(lead) ||
-    /(?<![\p{L}])(?:my|our|us|me|rules?|preferences?|facts?|info(?:rmation)?|context|notes?|know|team|setup|unsere?|meine?|regeln|nos|mes|règles|nuestras|reglas|nossas|regras|наши|правила)(?![\p{L}])|规则|ルール/iu.test(
-      lead,
-    )
-  );
+  return [REMEMBER, LABEL, LASTING, OWN_LEAD].some((own) => own.test(lead));
 }
 
 const QUOTES =

@@ -192,27 +192,18 @@ export function meantBy<T extends { readonly text: string }>(
   wish: ForgetWish,
   texts: readonly T[],
 ): Meant<T> {
-  const { scope, points } = wish;
+  const { scope, points, isLoose, isOwn } = wish;
   const possible = texts.filter(
     ({ text }) => scope === "anything" || (scope === "own" ? isPersonal(text) : isRule(text)),
   );
   for (const topic of points.length > 0 ? points : [wish.topic]) {
-    const meant = meantByTopic(topic, wish, possible);
-    if (meant.texts.length > 0) return meant;
+    const meant = possible.filter(({ text }) => isMeant(topic, text, isOwn));
+    if (meant.length > 0) return { texts: meant, topic };
+    // A part of the name is another thing: `my car` is not `my car insurance`.
+    const told = points.length > 0 && isLoose ? telling(topic, isOwn, possible) : undefined;
+    if (told !== undefined) return told;
   }
   return { texts: [], topic: wish.topic };
-}
-
-function meantByTopic<T extends { readonly text: string }>(
-  topic: string,
-  { points, isLoose, isOwn }: ForgetWish,
-  texts: readonly T[],
-): Meant<T> {
-  const meant = texts.filter(({ text }) => isMeant(topic, text, isOwn));
-  // A part of the name is another thing: `my car` is not `my car insurance`.
-  return meant.length > 0 || points.length === 0 || !isLoose
-    ? { texts: meant, topic }
-    : telling(topic, isOwn, texts);
 }
 
 /**
@@ -244,13 +235,13 @@ function telling<T extends { readonly text: string }>(
   topic: string,
   isOwn: boolean,
   texts: readonly T[],
-): Meant<T> {
+): Meant<T> | undefined {
   const held = texts.map(({ text }) => heldOf(topic, text, isOwn));
   const isTelling = (term: string): boolean =>
     term.length > 2 && held.filter((terms) => terms.includes(term)).length <= FEW;
   const shared = held.map((terms) => terms.filter(isTelling));
   const most = Math.max(0, ...shared.map(({ length }) => length));
-  if (most === 0) return { texts: [], topic };
+  if (most === 0) return undefined;
   const meant = texts.filter((_, index) => shared[index]?.length === most);
   return { texts: meant, topic: shared.find(({ length }) => length === most)?.join(" ") ?? "" };
 }

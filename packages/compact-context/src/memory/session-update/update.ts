@@ -95,15 +95,8 @@ function foreignSections(text: string): string {
   const foreign = readDocument("SESSION.md", text).sections.filter(
     ({ level, heading, items }) => level > 0 && items.length > 0 && fieldOf(heading) === undefined,
   );
-  return foreign
-    .map(
-      ({ line, lastLine }) =>
-        `\n${lines
-          .slice(line - 1, lastLine)
-          .join("\n")
-          .trimEnd()}\n`,
-    )
-    .join("");
+  const textIn = (line: number, lastLine: number): string => lines.slice(line - 1, lastLine).join("\n");
+  return foreign.map(({ line, lastLine }) => `\n${textIn(line, lastLine).trimEnd()}\n`).join("");
 }
 
 // ---- when an update is due
