@@ -8,15 +8,10 @@ import { relationOf } from "./relation.ts";
 import { bare, shareIn, topicTerms } from "./terms.ts";
 
 /** A kind of personal fact, in eight languages: words that name the kind, and words that state the fact. */
-interface Kind {
-  readonly named: RegExp;
-  readonly told: RegExp;
-}
-
-const kind = (named: string, told: string): Kind => ({
-  named: anyOf(named, "giu"),
-  told: anyOf(told, "iu"),
-});
+const kind = (named: string, told: string): readonly [named: RegExp, told: RegExp] => [
+  anyOf(named, "giu"),
+  anyOf(told, "iu"),
+];
 
 /** Chinese and Japanese words are not separated by spaces. */
 function anyOf(words: string, flags: string): RegExp {
@@ -29,7 +24,7 @@ const DIGITS = ".*\\d(?:[ .-]?\\d){3}";
 
 const I = "(?:i|we|ich|wir|je|nous|yo|eu|я|мы)";
 
-const KINDS: readonly Kind[] = [
+const KINDS: readonly ReturnType<typeof kind>[] = [
   kind(
     "(?:first |last |sur|nick)?names?|(?:vor|nach|spitz)?namen?|(?:pré|sur)?nom|nombre|apellido|nome|sobrenome|имя|имени|фамили\\p{L}*|名字|姓名|名前",
     "called|named?|names?|heißt|heiße|s['’]appelle|m['’]appelle|se llama|me llamo|se chama|chamo-me|зовут|叫|名前",
@@ -168,8 +163,8 @@ function heldOf(topic: string, text: string, isOwn: boolean): readonly string[] 
   const isOfOther = isOwn && other !== undefined && shareIn(termsOf(other), wanted) === 0;
   const kinds = isOfOther
     ? []
-    : KINDS.filter(({ named, told: tells }) => topic.search(named) >= 0 && tells.test(text));
-  const byKind = termsOf(kinds.flatMap(({ named }) => topic.match(named) ?? []).join(" "));
+    : KINDS.filter(([named, tells]) => topic.search(named) >= 0 && tells.test(text));
+  const byKind = termsOf(kinds.flatMap(([named]) => topic.match(named) ?? []).join(" "));
   return [...wanted].filter((term) => byKind.has(term) || shareIn(new Set([term]), told) === 1);
 }
 
