@@ -78,7 +78,7 @@ const RECENT = 16;
 export const rawSentencesOf: (text: string) => readonly string[] = remembered(RECENT, (text) =>
   text
     .split(END)
-    .flatMap((line) => line?.split(ALSO) ?? [])
+    .flatMap((line) => line.split(ALSO))
     .flatMap((line) => partedFrom(line, QUESTION))
     .flatMap((part) => splitAtRequest(part.trim()))
     .flatMap((sentence) => {

@@ -54,6 +54,11 @@ export function relationOf(newer: string, older: string): Relation {
   return now.tellsChange || tellsOldValue(now, then) ? "replaces" : "conflicts";
 }
 
+/** The newer statement corrects the older one, surely or likely. */
+export function means(newer: string, older: string): boolean {
+  return ["replaces", "likely"].includes(relationOf(newer, older));
+}
+
 /** The speaker moved away from a place. */
 const MOVED =
   /(?<![\p{L}])(?:(?:mudei(?:-me)?|(?:me )?mudé|(?:me he|nos hemos) mudado|(?:ai|avons) déménagé) d[eo] (.+?) (?:a|à|para)|(?:я|мы) переехал\p{L}? из (.+?) (?:на|в)|(?:bin|sind) (?:\p{L}+ )?von ([^,.]{1,40}?) nach [^,.]{1,40}gezogen)(?![\p{L}])|(?:^|[，。、])(?:我们?)?(?:现在|已经|刚|昨天|最近|[去今]年|上个?[月周])*从([^，。、]{1,20}?)搬到/iu;

@@ -20,7 +20,7 @@ import {
 } from "./language.ts";
 import { clausesIn, type Read, read } from "./meaning.ts";
 import { insteadOfForgotten, ownAsides, ownStatements, saidIn, sentencesOf } from "./own-words.ts";
-import { relationOf, tellsAnotherValue } from "./relation.ts";
+import { means, tellsAnotherValue } from "./relation.ts";
 import { heldBy, holds, isOrdinary, list, toolsLike } from "./terms.ts";
 
 /** Sections of a channel's MEMORY.md that the runtime adds to. */
@@ -164,11 +164,6 @@ function joined(sentences: readonly string[], known: readonly string[]): string[
 /** It says that something changed, but not to what: `We relicensed.` */
 function isBareChange(sentence: string): boolean {
   return STRONG_CHANGE.test(sentence) && sentence.split(/\s+/).length <= 3;
-}
-
-/** It corrects this statement. */
-function means(text: string, older: string): boolean {
-  return ["replaces", "likely"].includes(relationOf(text, older));
 }
 
 /** The subject or topic is in the sentence before. */

@@ -4,7 +4,7 @@ import { type ForgetRequest, goesOnWith, readForgetRequest, readForgetRequests }
 import { FORBIDS, KIN, LASTING, OTHERS, PERMITS, THAT } from "./language.ts";
 import { read } from "./meaning.ts";
 import { saidIn, sentencesOf, typedBefore } from "./own-words.ts";
-import { relationOf } from "./relation.ts";
+import { means } from "./relation.ts";
 import { bare, shareIn, topicTerms } from "./terms.ts";
 
 /** A kind of personal fact, in eight languages: words that name the kind, and words that state the fact. */
@@ -217,7 +217,7 @@ export function withNewer<T extends { readonly text: string }>(
     (one) =>
       !meant.texts.includes(one) &&
       shareIn(thing, termsOf(one.text)) === 1 &&
-      older.some((text) => ["replaces", "likely"].includes(relationOf(one.text, text))),
+      older.some((text) => means(one.text, text)),
   );
   return newer.length === 0 ? meant : { texts: [...meant.texts, ...newer], topic: meant.topic };
 }
