@@ -127,8 +127,14 @@ function put(draft: Draft, file: ChangedFile, text: string): void {
   draft.texts = { ...draft.texts, [file]: text };
 }
 
+/** The last document parsed for each file: consecutive operations read the same text. */
+const lastRead = new Map<MemoryFileName, MemoryDocument>();
+
 function documentOf({ texts }: Draft, file: MemoryFileName): MemoryDocument {
-  return readDocument(file, texts[file]);
+  const known = lastRead.get(file);
+  const document = known?.text === (texts[file] ?? "") ? known : readDocument(file, texts[file]);
+  lastRead.set(file, document);
+  return document;
 }
 
 interface FoundItem {
