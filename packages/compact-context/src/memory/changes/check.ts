@@ -29,28 +29,22 @@ export interface MemoryOverviewFile {
 }
 
 /** The memory files that recall reads, with their sections and items; missing files are omitted. */
-export async function readMemory(folder: ChannelFolder): Promise<readonly MemoryOverviewFile[]> {
-  return readEach(folder, (_, error) => {
-    throw error;
-  });
-}
-
-/** The files that can be read; `fail` hears of the others. */
-async function readEach(
+export async function readMemory(
   folder: ChannelFolder,
-  fail: (name: string, error: unknown) => void,
+  fail: (name: string, error: unknown) => void = (_, error) => {
+    throw error;
+  },
 ): Promise<readonly MemoryOverviewFile[]> {
   requireOptions(folder, "folder", "Pass the channel's folder: { channelDir }.");
   requireText(folder.channelDir, "folder.channelDir", "Pass the channel's folder: { channelDir }.");
   const { channelDir } = await findChannel(folder);
   const { workspaceDir } = folder;
-  const files = (["SESSION.md", "MEMORY.md", "HISTORY.md"] as const).map(
-    (file) => ["channel", channelDir, file] as const,
-  );
-  const places = [
-    ...files,
-    ...(workspaceDir === undefined ? [] : [["workspace", workspaceDir, WORKSPACE_FILES.memory] as const]),
+  const places: (readonly [MemoryOverviewFile["place"], string, MemoryFileName])[] = [
+    ["channel", channelDir, "SESSION.md"],
+    ["channel", channelDir, "MEMORY.md"],
+    ["channel", channelDir, "HISTORY.md"],
   ];
+  if (workspaceDir !== undefined) places.push(["workspace", workspaceDir, WORKSPACE_FILES.memory]);
   const read = places.map(async ([place, dir, file]): Promise<MemoryOverviewFile[]> => {
     const path = join(dir, file);
     try {
@@ -60,15 +54,15 @@ async function readEach(
       const { text, modified } = found;
       return [{ place, path, document: readDocument(file, text), modified, characters: text.length }];
     } catch (error) {
-      fail(nameOf({ place, file }), error);
+      fail(nameIn(place, file), error);
       return [];
     }
   });
   return (await Promise.all(read)).flat();
 }
 
-/** Name used in problems. */
-function nameOf({ place, file }: { readonly place: "channel" | "workspace"; readonly file: string }): string {
+/** A file's name in problems. */
+function nameIn(place: MemoryOverviewFile["place"], file: MemoryFileName): string {
   return place === "channel" ? file : `workspace ${file}`;
 }
 
@@ -143,19 +137,19 @@ export async function checkMemory(options: CheckOptions): Promise<readonly Memor
     const severity = ERRORS.includes(kind) ? "error" : "warning";
     problems.push({ kind, severity, place, message: said.replace("#", () => String(value)), hint });
   };
-  const files = await readEach(options, (name, error) => tell("unreadable", name, errorMessage(error)));
+  const files = await readMemory(options, (name, error) => tell("unreadable", name, errorMessage(error)));
   const place = await findChannel(options);
   const redactor = options.redactor ?? createRedactor();
   const items: PlacedItem[] = [];
   for (const file of files) {
     const { document } = file;
-    const name = nameOf({ place: file.place, file: document.file });
+    const name = nameIn(file.place, document.file);
     checkText(name, document.text, redactor, tell);
     checkSize(name, file, options.now, tell);
     if (document.file !== "MEMORY.md") continue;
     for (const item of itemsOf(document)) items.push({ ...item, place: `${name}:${item.line}` });
   }
-  checkItems(items, (await readMemoryFile(join(place.channelDir, RETIRED_FILE)))?.text ?? "", tell);
+  checkItems(items, (await readMemoryFile(join(place.channelDir, RETIRED_FILE)))?.text, tell);
   for (const { line, message } of (await readLog(place)).problems)
     tell("log", `${LOG_FILE}:${line}`, message);
   const pending = ".memory/pending.json";
@@ -235,7 +229,7 @@ function checkSize(
 }
 
 /** Items that were retired, that say the same, or that give different values of one thing. */
-function checkItems(items: readonly PlacedItem[], retired: string, tell: Tell): void {
+function checkItems(items: readonly PlacedItem[], retired: string | undefined, tell: Tell): void {
   const first = new Map<string, string>();
   items.forEach(({ writtenBy, text, place }, index) => {
     const entry = writtenBy === "person" ? undefined : retiredAs(retired, text);

@@ -244,27 +244,27 @@ export function slug(text: string): string {
 
 function itemOf(block: readonly MarkdownLine[], unique: (id: string) => string): readonly MemoryItem[] {
   const [first] = block;
-  const last = block.at(-1);
-  if (first === undefined || last === undefined) return [];
+  if (first === undefined) return [];
   const text = block
     .map((line, index) => (index === 0 ? line.text.replace(BULLET, "") : line.text).trimEnd())
     .join("\n")
     .trim();
   if (!/[\p{L}\p{N}]/u.test(text)) return [];
   const own = itemIdOf(text);
-  const { id = own, author = "person", trust = "person", source, time } = readMark(first.raw) ?? {};
+  const [, id = own, time, author = "person", trust = "person", source] = MARK.exec(first.raw) ?? [];
+  // The id is that of the text as written: with another one, the text was edited.
   const edited = id !== own && !id.startsWith(`${own}-`);
   return [
     {
       id: unique(id),
       text,
       edited,
-      writtenBy: edited ? "person" : author,
-      trust,
+      writtenBy: edited ? "person" : (author as MemoryAuthor),
+      trust: trust as MemoryTrust,
       time,
       source,
       line: first.number,
-      lastLine: last.number,
+      lastLine: block.at(-1)?.number ?? first.number,
     },
   ];
 }
@@ -280,32 +280,19 @@ function createUnique(separator: string): (id: string) => string {
 
 // ---- marks
 
-/** Metadata of an item written by the runtime, as a comment at the end of its line. */
-interface ItemMark {
-  /** Derived from the text as written: if the current text yields another id, the item was edited. */
-  readonly id: string;
-  /** ISO 8601, to the second. */
-  readonly time: string;
-  readonly author: MemoryAuthor;
-  readonly trust: MemoryTrust;
-  /** Name of the tool or person. */
-  readonly source?: string;
-}
-
+/** What ends the line of an item that the runtime wrote: its id, time, author, trust and source. */
 const MARK =
   /[ \t]*<!-- (m-[a-z0-9]+(?:-\d+)?) (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ) ([a-z-]+) (person|agent|tool)(?::([^\s>]{1,60}))? -->[ \t]*$/;
 
-/** The mark at the end of a line; undefined for lines that people wrote. */
-function readMark(line: string): ItemMark | undefined {
-  const [, id, time, author, trust, source] = MARK.exec(line) ?? [];
-  if (id === undefined || time === undefined) return undefined;
-  return { id, time, author: author as MemoryAuthor, trust: trust as MemoryTrust, source };
-}
-
-/** The comment that `readMark` reads. */
-export function renderMark({ id, time, author, trust, source }: ItemMark): string {
+/** The line of a new item, with its mark. */
+export function itemLine(
+  text: string,
+  { author, time }: { readonly author: MemoryAuthor; readonly time: string },
+  { trust, source }: MemoryOrigin,
+): string {
+  const believed = trust ?? (author === "person" ? "person" : "agent");
   const name = (source ?? "").replace(/[^\p{L}\p{N}_.@/-]+/gu, "_").slice(0, 60);
-  return `<!-- ${id} ${time} ${author} ${trust}${name === "" ? "" : `:${name}`} -->`;
+  return `- ${text} <!-- ${itemIdOf(text)} ${time} ${author} ${believed}${name === "" ? "" : `:${name}`} -->`;
 }
 
 /** The id of an item with this text: 40 bits of its hash, independent of its position. */

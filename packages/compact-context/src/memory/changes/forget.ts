@@ -51,8 +51,8 @@ const TOLD = /^- (\d{4}-\d\d-\d\d) [a-z]+(?: \((?:by (m-[a-z0-9-]+))?[^)]*\))?: 
 const NEGATIONS = /\b(?:not?|never|none|without|cannot|\w+n['’]t|isnt|dont|doesnt|wont)\b/giu;
 
 /** The entries in the file's text. */
-function readRetired(text: string): readonly Retired[] {
-  return [...text.matchAll(ENTRY)].map(([, line = "", id = "", words = "", as = "", traces = ""]) => {
+function readRetired(file: string | undefined = ""): readonly Retired[] {
+  return [...file.matchAll(ENTRY)].map(([, line = "", id = "", words = "", as = "", traces = ""]) => {
     const [, date = "", by, said = ""] = TOLD.exec(line) ?? [];
     return {
       id,
@@ -67,13 +67,13 @@ function readRetired(text: string): readonly Retired[] {
 }
 
 /** Superseded and invalidated entries; the file does not have the text of forgotten ones. */
-export function supersededIn(text: string): readonly Superseded[] {
-  return readRetired(text).filter((entry) => entry.text !== "");
+export function supersededIn(file: string | undefined): readonly Superseded[] {
+  return readRetired(file).filter((entry) => entry.text !== "");
 }
 
 /** The file's text with one more entry, which omits the text if it was forgotten. */
 export function withRetired(
-  file: string,
+  file: string | undefined = "",
   text: string,
   { as, time, note }: { readonly as: RetiredAs; readonly time: string; readonly note: string },
 ): string {
@@ -102,7 +102,7 @@ const TRACED_AGAIN = 0.75;
 export type IsForgotten = (text: string, isItem?: boolean) => boolean;
 
 /** A test for texts that repeat something forgotten, by the list alone. */
-export function isForgottenBy(file: string): IsForgotten {
+export function isForgottenBy(file: string | undefined): IsForgotten {
   const all = readRetired(file).filter(({ as, traces }) => as === "forgotten" && traces.length > 0);
   if (all.length === 0) return () => false;
   return (text) => {
@@ -119,7 +119,7 @@ function tracesOf(text: string): string[] {
 }
 
 /** The file's text without the entries for a text, so that it can be learned again. */
-export function withoutRetired(file: string, text: string): string {
+export function withoutRetired(file: string | undefined = "", text: string): string {
   const words = wordsOf(text);
   const isEntry = (line: string): boolean => readRetired(line).some((entry) => entry.words === words);
   return file
@@ -129,7 +129,7 @@ export function withoutRetired(file: string, text: string): string {
 }
 
 /** The entry that a text would revive. */
-export function retiredAs(file: string, text: string): Retired | undefined {
+export function retiredAs(file: string | undefined, text: string): Retired | undefined {
   const words = wordsOf(text);
   return readRetired(file).findLast((entry) => entry.words === words);
 }
@@ -184,7 +184,7 @@ export async function scrubChannel(
   counts.set(LOG_FILE, await scrubLog(place, isForgotten));
   counts.set(".memory/pending", await scrubWaiting(place, isForgotten));
   for (const name of [CHANNEL_FILES.log, CHANNEL_FILES.context])
-    counts.set(name, await blotOutAll(place.channelDir, name, isForgotten));
+    counts.set(name, await blotOut(place.channelDir, name, isForgotten));
   const forgotten = [...counts].flatMap(([file, pieces]) => (pieces > 0 ? [{ file, pieces }] : []));
   return { texts: Object.fromEntries(scrubbed), forgotten };
 }
@@ -192,10 +192,7 @@ export async function scrubChannel(
 const HEADING = /^(#{1,6}\s+)(\d{4}-\d\d-\d\dT[\d:]+Z )?/;
 
 /** The lines without those about it and what is indented below them; of a heading its mark and date stay. */
-function scrubLines(
-  lines: readonly string[],
-  isForgotten: IsForgotten,
-): { readonly lines: readonly string[]; readonly pieces: number } {
+function scrubLines(lines: readonly string[], isForgotten: IsForgotten) {
   let pieces = 0;
   let inItem = false;
   const kept = lines.flatMap((line) => {
@@ -211,10 +208,7 @@ function scrubLines(
 }
 
 /** JSON with every string in it edited, and the number of changed strings; invalid JSON is unchanged. */
-function editStrings(
-  json: string,
-  edit: (value: string, name: string) => string,
-): { readonly text: string; readonly pieces: number } {
+function editStrings(json: string, edit: (value: string, name: string) => string) {
   let pieces = 0;
   const parsed = parsedJson(json);
   if (parsed === undefined) return { text: json, pieces };
@@ -281,35 +275,31 @@ async function scrubWaiting({ work }: ChannelPlace, isForgotten: IsForgotten): P
 }
 
 /** Overwrites the sentences in a log and in the versions of it that a store keeps next to it, `.NAME.v1`. */
-async function blotOutAll(folder: string, name: string, isForgotten: IsForgotten): Promise<number> {
-  const versions = (await readdir(folder)).filter((file) => file === name || file.startsWith(`.${name}.v`));
+async function blotOut(folder: string, name: string, isForgotten: IsForgotten): Promise<number> {
   let pieces = 0;
-  for (const file of versions) pieces += await blotOut(join(folder, file), isForgotten);
+  for (const file of await readdir(folder)) {
+    if (file !== name && !file.startsWith(`.${name}.v`)) continue;
+    const path = join(folder, file);
+    // A store may delete a version in the meantime.
+    const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+    const spots = spotsIn(bytes, isForgotten);
+    pieces += spots.length;
+    if (spots.length === 0) continue;
+    await refuseShared(path);
+    const handle = await open(path, "r+");
+    try {
+      // In place: another process may be appending to the file.
+      for (const { at, length } of spots) await handle.write("-".repeat(length), at, "utf8");
+      await fsync(handle.fd);
+    } finally {
+      await handle.close();
+    }
+  }
   return pieces;
 }
 
-/** Overwrites the sentences in place: another process may be appending to the file. */
-async function blotOut(path: string, isForgotten: IsForgotten): Promise<number> {
-  // A store may delete a version in the meantime.
-  const bytes = await readFile(path).catch(() => Buffer.alloc(0));
-  const spots = spotsIn(bytes, isForgotten);
-  if (spots.length === 0) return 0;
-  await refuseShared(path);
-  const handle = await open(path, "r+");
-  try {
-    for (const { at, length } of spots) await handle.write("-".repeat(length), at, "utf8");
-    await fsync(handle.fd);
-  } finally {
-    await handle.close();
-  }
-  return spots.length;
-}
-
 /** Byte positions of the sentences in the lines of JSON. */
-function spotsIn(
-  bytes: Buffer,
-  isForgotten: IsForgotten,
-): readonly { readonly at: number; readonly length: number }[] {
+function spotsIn(bytes: Buffer, isForgotten: IsForgotten) {
   const spots: { at: number; length: number }[] = [];
   for (let start = 0; start < bytes.length; ) {
     const next = bytes.indexOf(10, start);

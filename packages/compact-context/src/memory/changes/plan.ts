@@ -9,13 +9,13 @@ import {
   type ChangedFile,
   type DoneOperation,
   itemIdOf,
+  itemLine,
   itemsOf,
   type MemoryAuthor,
   type MemoryDocument,
   type MemoryFileName,
   type MemoryItem,
   type MemoryOperation,
-  type MemoryOrigin,
   type MemorySection,
   type Operation,
   plainWords,
@@ -23,36 +23,33 @@ import {
   type RefusalReason,
   type RefusedOperation,
   readDocument,
-  renderMark,
   slug,
   type Texts,
 } from "./document.ts";
-import { type RetiredAs, retiredAs, withoutRetired, withRetired } from "./forget.ts";
+import {
+  forgottenBy,
+  type IsForgotten,
+  type RetiredAs,
+  retiredAs,
+  withoutRetired,
+  withRetired,
+} from "./forget.ts";
 
-interface PlanContext {
+/** The texts while operations are applied one after another. */
+interface Draft {
   readonly author: MemoryAuthor;
   /** ISO 8601, to the second. */
   readonly time: string;
   readonly redactor: Pick<Redactor, "redactText">;
-}
-
-/** The texts while operations are applied one after another. */
-interface Draft extends PlanContext {
   texts: Texts;
   /** Number of items that may still be removed. */
   removals: number;
-  forgets: Forgets;
 }
 
-/** What the operations forget: statements, and words that name it. */
-export interface Forgets {
-  readonly statements: readonly string[];
-  readonly topics: readonly string[];
-}
-
-/** An applied operation: the id of the item it added or removed, and the text it wrote. */
+/** An applied operation: the id of the item that it added or removed, and the texts that it wrote and took out. */
 interface Applied extends Partial<Incoming> {
   readonly id: string;
+  readonly was?: string;
 }
 
 class Refusal extends Error {
@@ -69,34 +66,38 @@ const MOST_REMOVED = 0.5;
 
 /** Applies operations in order; a refused operation leaves the texts unchanged. */
 export function planChange(
-  before: Texts,
+  given: Readonly<Omit<Draft, "removals">>,
   operations: readonly MemoryOperation[],
-  context: PlanContext,
 ): {
   readonly texts: Texts;
   readonly done: readonly DoneOperation[];
   readonly refused: readonly RefusedOperation[];
-  readonly forgets: Forgets;
+  /** True for texts about what the operations forget. */
+  readonly isAbout: IsForgotten;
 } {
-  const nothing: Forgets = { statements: [], topics: [] };
-  const draft: Draft = { ...context, texts: before, removals: Number.POSITIVE_INFINITY, forgets: nothing };
+  const draft: Draft = { ...given, removals: Number.POSITIVE_INFINITY };
+  const statements: string[] = [];
+  const topics: string[] = [];
   const items = itemsOf(documentOf(draft, "MEMORY.md")).length;
-  if (context.author !== "person") draft.removals = Math.max(FREE_ITEMS, Math.floor(items * MOST_REMOVED));
+  if (draft.author !== "person") draft.removals = Math.max(FREE_ITEMS, Math.floor(items * MOST_REMOVED));
   const done: DoneOperation[] = [];
   const refused: RefusedOperation[] = [];
   for (const operation of operations) {
     const last = { ...draft };
     try {
-      const { id, text, redacted = false } = applyOperation(draft, operation);
+      const { id, text, was, redacted = false } = applyOperation(draft, operation);
       const written = text !== undefined && "text" in operation ? { ...operation, text } : operation;
       done.push({ operation: written, id, redacted });
+      if (operation.op !== "forget") continue;
+      statements.push(...[was, operation.said].filter((told) => told !== undefined));
+      topics.push(...[operation.topic].filter((told) => told !== undefined));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       Object.assign(draft, last);
       refused.push({ operation, reason: error.reason, message: error.message });
     }
   }
-  return { texts: draft.texts, done, refused, forgets: draft.forgets };
+  return { texts: draft.texts, done, refused, isAbout: forgottenBy(statements, topics) };
 }
 
 function applyOperation(draft: Draft, operation: MemoryOperation): Applied {
@@ -126,18 +127,12 @@ function put(draft: Draft, file: ChangedFile, text: string): void {
   draft.texts = { ...draft.texts, [file]: text };
 }
 
-function retiredIn({ texts }: Draft): string {
-  return texts[RETIRED_FILE] ?? "";
-}
-
 /** The last document parsed for each file: consecutive operations read the same text. */
 const lastRead = new Map<MemoryFileName, MemoryDocument>();
 
-function documentOf({ texts }: { readonly texts: Texts }, file: MemoryFileName): MemoryDocument {
-  const text = texts[file] ?? "";
+function documentOf({ texts }: Draft, file: MemoryFileName): MemoryDocument {
   const known = lastRead.get(file);
-  if (known?.text === text) return known;
-  const document = readDocument(file, text);
+  const document = known?.text === (texts[file] ?? "") ? known : readDocument(file, texts[file]);
   lastRead.set(file, document);
   return document;
 }
@@ -145,15 +140,6 @@ function documentOf({ texts }: { readonly texts: Texts }, file: MemoryFileName):
 interface FoundItem {
   readonly file: MemoryFileName;
   readonly item: MemoryItem;
-}
-
-/** The item with this id; MEMORY.md is searched first. */
-function findItem(texts: Texts, id: string): FoundItem | undefined {
-  for (const file of ["MEMORY.md", "SESSION.md", "HISTORY.md"] as const) {
-    const item = itemsOf(documentOf({ texts }, file)).find((one) => one.id === id);
-    if (item !== undefined) return { file, item };
-  }
-  return undefined;
 }
 
 /** The section with this id, else with this heading; undefined if there is none. */
@@ -228,14 +214,14 @@ function plainLine(text: string): string {
 function addItem(draft: Draft, operation: Operation<"add">): Applied {
   const incoming = incomingItem(draft, operation.text);
   const { text } = incoming;
-  const retired = retiredAs(retiredIn(draft), text);
+  const retired = retiredAs(draft.texts[RETIRED_FILE], text);
   if (retired !== undefined && draft.author !== "person")
     throw new Refusal(
       "retired",
       `${retired.id} said that and was ${retired.as}; ${RETIRED_FILE} has its line.`,
     );
-  if (retired !== undefined) put(draft, RETIRED_FILE, withoutRetired(retiredIn(draft), text));
-  put(draft, "MEMORY.md", withLine(draft, operation.section, itemLine(draft, text, operation)));
+  if (retired !== undefined) put(draft, RETIRED_FILE, withoutRetired(draft.texts[RETIRED_FILE], text));
+  put(draft, "MEMORY.md", withLine(draft, operation.section, itemLine(text, draft, operation)));
   return { ...incoming, id: itemIdOf(text) };
 }
 
@@ -255,12 +241,12 @@ function supersedeItem(draft: Draft, operation: Operation<"supersede">): Applied
   const found = itemToChange(draft, operation.target);
   const incoming = incomingItem(draft, operation.text);
   const { text } = incoming;
-  if (retiredAs(retiredIn(draft), text)?.as === "forgotten" && draft.author !== "person")
+  if (retiredAs(draft.texts[RETIRED_FILE], text)?.as === "forgotten" && draft.author !== "person")
     throw new Refusal("retired", "That was forgotten and does not come back.");
   const id = itemIdOf(text);
-  put(draft, RETIRED_FILE, withoutRetired(retiredIn(draft), text));
+  put(draft, RETIRED_FILE, withoutRetired(draft.texts[RETIRED_FILE], text));
   takeOut(draft, found, { as: "superseded", note: `by ${id}, ${draft.author}` }, [
-    itemLine(draft, text, operation),
+    itemLine(text, draft, operation),
   ]);
   return { ...incoming, id };
 }
@@ -272,12 +258,7 @@ function spend(draft: Draft): void {
   draft.removals -= 1;
 }
 
-function retireItem(
-  draft: Draft,
-  target: string,
-  as: RetiredAs,
-  why = "",
-): Applied & { readonly was: string } {
+function retireItem(draft: Draft, target: string, as: RetiredAs, why: string | undefined): Applied {
   spend(draft);
   const found = itemToChange(draft, target);
   takeOut(draft, found, { as, note: noteOf(draft, why) });
@@ -285,23 +266,18 @@ function retireItem(
 }
 
 /** Forgets an item, or words that are not one: only their fingerprints are added to the retired list. */
-function forget(draft: Draft, { target, said, topic, why = "" }: Operation<"forget">): Applied {
+function forget(draft: Draft, { target, said, topic, why }: Operation<"forget">): Applied {
+  if (target !== undefined) return retireItem(draft, target, "forgotten", why);
+  spend(draft);
   const words = said ?? topic;
-  const item = target === undefined ? undefined : retireItem(draft, target, "forgotten", why);
-  if (item === undefined) {
-    spend(draft);
-    if (words === undefined) throw new Refusal("empty", "It does not say what to forget.");
-    const entry = { as: "forgotten", time: draft.time, note: noteOf(draft, why) } as const;
-    if (said !== undefined) put(draft, RETIRED_FILE, withRetired(retiredIn(draft), said, entry));
-  }
-  const { statements, topics } = draft.forgets;
-  const all = [...statements, item?.was, said].filter((text) => text !== undefined);
-  draft.forgets = { statements: all, topics: topic === undefined ? topics : [...topics, topic] };
-  return item ?? { id: itemIdOf(words ?? "") };
+  if (words === undefined) throw new Refusal("empty", "It does not say what to forget.");
+  const entry = { as: "forgotten", time: draft.time, note: noteOf(draft, why) } as const;
+  if (said !== undefined) put(draft, RETIRED_FILE, withRetired(draft.texts[RETIRED_FILE], said, entry));
+  return { id: itemIdOf(words) };
 }
 
 /** Why, if that is said, and who. */
-function noteOf({ redactor, author }: Draft, why: string): string {
+function noteOf({ redactor, author }: Draft, why = ""): string {
   const reason = plainLine(redactor.redactText(why));
   return reason === "" ? author : `${reason}; ${author}`;
 }
@@ -314,24 +290,20 @@ function takeOut(
   lines: readonly string[] = [],
 ): void {
   put(draft, file, replaceLines(draft.texts[file] ?? "", item.line - 1, item.lastLine, lines));
-  put(draft, RETIRED_FILE, withRetired(retiredIn(draft), item.text, { ...entry, time: draft.time }));
+  put(draft, RETIRED_FILE, withRetired(draft.texts[RETIRED_FILE], item.text, { ...entry, time: draft.time }));
 }
 
 /** The item; refused if it does not exist or a person wrote it and the author is not a person. */
-function itemToChange({ texts, author }: Draft, target: string): FoundItem {
-  const found = findItem(texts, target);
-  if (found === undefined)
-    throw new Refusal("not-found", `No item has the id ${target}: read the memory again.`);
-  const { item, file } = found;
-  if (author === "person" || file !== "MEMORY.md" || item.writtenBy !== "person") return found;
-  const how = item.edited ? "edited" : "wrote";
-  throw new Refusal("kept-by-people", `A person ${how} ${target}: only a person changes it.`);
-}
-
-/** The line of a new item, with its mark. */
-function itemLine({ author, time }: Draft, text: string, { trust, source }: MemoryOrigin): string {
-  const believed = trust ?? (author === "person" ? "person" : "agent");
-  return `- ${text} ${renderMark({ id: itemIdOf(text), time, author, trust: believed, source })}`;
+function itemToChange(draft: Draft, target: string): FoundItem {
+  for (const file of ["MEMORY.md", "SESSION.md", "HISTORY.md"] as const) {
+    const item = itemsOf(documentOf(draft, file)).find(({ id }) => id === target);
+    if (item === undefined) continue;
+    if (draft.author === "person" || file !== "MEMORY.md" || item.writtenBy !== "person")
+      return { file, item };
+    const how = item.edited ? "edited" : "wrote";
+    throw new Refusal("kept-by-people", `A person ${how} ${target}: only a person changes it.`);
+  }
+  throw new Refusal("not-found", `No item has the id ${target}: read the memory again.`);
 }
 
 // ---- SESSION.md and HISTORY.md

@@ -18,7 +18,6 @@ import {
   type Texts,
 } from "./document.ts";
 import {
-  forgottenBy,
   type IsForgotten,
   isForgottenBy,
   retiredAs,
@@ -112,8 +111,8 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
       const place = await findChannel(options);
       // A change without effect must not create the folder.
       if (!(await hasWork(place))) {
-        const { texts, ...hands } = await handsAt(place);
-        const { done, refused } = planChange(texts, operations, { ...hands, author: note.author });
+        const given = { ...(await handsAt(place)), author: note.author };
+        const { done, refused } = planChange(given, operations);
         if (done.length === 0) return { changeId: undefined, done, refused, forgotten: [], versions: {} };
       }
       return alone((hands) => applyAll(hands, operations, note));
@@ -125,8 +124,8 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
         throw notLogged(changeId);
       return alone((hands) => undoOne(hands, changeId, partial));
     },
-    forgotten: async () => isForgottenBy((await read(RETIRED_FILE)) ?? ""),
-    superseded: async () => supersededIn((await read(RETIRED_FILE)) ?? ""),
+    forgotten: async () => isForgottenBy(await read(RETIRED_FILE)),
+    superseded: async () => supersededIn(await read(RETIRED_FILE)),
     async log() {
       const { changes, problems } = await readLog(await findChannel(options));
       return { changes: changes.map(({ edits: _, ...change }) => change), problems };
@@ -150,9 +149,8 @@ async function applyAll(
   { author, reason, sources = [] }: ChangeNote,
 ): Promise<MemoryChangeResult> {
   const { place, redactor } = hands;
-  const { done, refused, forgets, ...plan } = planChange(hands.texts, operations, { ...hands, author });
+  const { done, refused, isAbout, ...plan } = planChange({ ...hands, author }, operations);
   const forgetting = done.flatMap(({ operation }) => (operation.op === "forget" ? [operation] : []));
-  const isAbout = forgottenBy(forgets.statements, forgets.topics);
   const written = done.flatMap(({ operation }) =>
     "text" in operation ? [operation.text.toLowerCase()] : [],
   );
@@ -218,11 +216,7 @@ async function undoOne(hands: Hands, changeId: string, partial: boolean): Promis
 }
 
 /** The files without a change, and the parts of it that cannot be undone. */
-function withoutChange(
-  texts: Texts,
-  { id, edits, files: versions }: LogEntry,
-  after: readonly LogEntry[],
-): { readonly texts: Texts; readonly left: readonly UndoLeft[] } {
+function withoutChange(texts: Texts, { id, edits, files: versions }: LogEntry, after: readonly LogEntry[]) {
   if (edits === undefined)
     throw new CompactError("NotFound", `what takes ${id} back is no longer kept`, {
       place: id,
@@ -243,12 +237,12 @@ function withoutChange(
 
 /** An added and undone item is unwanted: a later consolidation must not add it again. */
 function notLearnedAgain(texts: Texts, { id, operations }: LogEntry, time: string): Texts {
-  let retired = texts[RETIRED_FILE] ?? "";
+  let retired = texts[RETIRED_FILE];
   for (const { op, text } of operations) {
     if (op !== "add" || typeof text !== "string" || retiredAs(retired, text) !== undefined) continue;
     retired = withRetired(retired, text, { as: "invalidated", time, note: `undone, ${id}` });
   }
-  return { ...texts, [RETIRED_FILE]: retired === "" ? texts[RETIRED_FILE] : retired };
+  return { ...texts, [RETIRED_FILE]: retired };
 }
 
 // ---- replacing SESSION.md

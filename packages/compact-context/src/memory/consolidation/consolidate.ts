@@ -131,12 +131,7 @@ function withoutForgotten(
   messages: readonly Message[],
   statements: readonly DurableStatement[],
   { items, former }: { readonly items: readonly MemoryItem[]; readonly former: readonly string[] },
-): {
-  readonly forget: readonly MemoryOperation[];
-  readonly asking: readonly string[];
-  readonly kept: readonly MemoryItem[];
-  readonly rest: readonly DurableStatement[];
-} {
+) {
   const placeOf = new Map(messages.map(({ id }, index) => [id, index]));
   const placeIn = (id: string): number => placeOf.get(id) ?? 0;
   const forget: MemoryOperation[] = [];

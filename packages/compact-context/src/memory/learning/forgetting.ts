@@ -1,7 +1,6 @@
-import { createLruMap } from "../../errors.ts";
 import { oneLine } from "../../summarizers/extractive/text.ts";
 import { any, THAT } from "./language.ts";
-import { isValue, topicTerms } from "./terms.ts";
+import { isValue, remembered, topicTerms } from "./terms.ts";
 
 // Orders and wishes to forget something, in nine languages, found clause by clause. The words that name their object
 // come after them, before them, or in an earlier sentence.
@@ -165,17 +164,8 @@ interface Order {
 /** Maximum characters of a sentence. Longer ones are pasted text or data, not requests. */
 const LONGEST = 500;
 
-/** Recently parsed sentences; each is parsed several times. */
-const known = createLruMap<readonly Order[]>(2_000);
-
-function ordersIn(sentence: string): readonly Order[] {
+const ordersIn: (sentence: string) => readonly Order[] = remembered(2_000, (sentence) => {
   if (sentence.length > LONGEST) return [];
-  const orders = known.get(sentence) ?? readOrders(sentence);
-  known.set(sentence, orders);
-  return orders;
-}
-
-function readOrders(sentence: string): readonly Order[] {
   const starts = [0, ...[...sentence.matchAll(CLAUSE)].map(({ index, 0: mark }) => index + mark.length)];
   return starts.flatMap((at): Order[] => {
     const rest = sentence.slice(at);
@@ -195,7 +185,7 @@ function readOrders(sentence: string): readonly Order[] {
       return objectsIn(whole).map((object): Order => ({ ...order, object }));
     });
   });
-}
+});
 
 /** A parsed request to forget. */
 export interface ForgetRequest {

@@ -12,7 +12,7 @@ import {
   WEAK_CHANGE,
 } from "./language.ts";
 import { PASSIVE } from "./passives.ts";
-import { isValue, list, NONE, sameTerms, topicTerms } from "./terms.ts";
+import { isValue, list, NONE, remembered, sameTerms, topicTerms } from "./terms.ts";
 
 type VerbClass = "be" | "name" | "use" | "live" | "prefer" | "do" | "owner";
 
@@ -50,16 +50,12 @@ export interface Read {
   readonly lasting: boolean;
 }
 
-const reads = new Map<string, Read>();
-
-export function read(text: string): Read {
-  const known = reads.get(text);
-  if (known !== undefined) return known;
+export const read: (text: string) => Read = remembered(2_000, (text) => {
   const plain = plainly(text);
   const content = topicTerms(plain);
   const unchanged = text.replace(UNCHANGED, " ");
   const changed = unchanged.replace(PASSIVE, " ");
-  const made: Read = {
+  return {
     text,
     content,
     key: keyOf(text),
@@ -75,10 +71,7 @@ export function read(text: string): Read {
     negated: NEGATED.test(text),
     lasting: LASTING.test(text),
   };
-  if (reads.size > 2_000) reads.clear();
-  reads.set(text, made);
-  return made;
-}
+});
 
 /** Start of another clause. */
 const CLAUSE =
@@ -187,14 +180,15 @@ function isKey(thing: string, other: string): Key | undefined {
 function becameIn(plain: string): Key | undefined {
   const became = BECAME.exec(plain);
   if (became === null) return undefined;
-  const before = plain.slice(0, became.index);
-  const topic = /^(.*?)(?:は|が)/u.exec(before)?.[1] ?? before;
+  const [before, after] = [plain.slice(0, became.index), plain.slice(became.index + became[0].length)];
+  const topic = TOPIC.exec(before)?.[1] ?? before;
   // In Japanese the value comes before the verb.
-  const value = became[0].startsWith("に")
-    ? before.slice(topic.length)
-    : plain.slice(became.index + became[0].length);
+  const value = became[0].startsWith("に") ? before.slice(topic.length) : after;
   return topicTerms(value).size === 0 ? undefined : isKey(topic, value);
 }
+
+/** What a Japanese statement is about. */
+const TOPIC = /^(.*?)(?:は|が)/u;
 
 /** `Our CI runs on Jenkins`. */
 function statedIn(plain: string): Key | undefined {
@@ -225,27 +219,19 @@ const LINK =
 function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | undefined {
   const before = text.slice(0, found.index);
   const after = text.slice(found.index + found[0].length);
-  const purpose = topicTerms(PURPOSE.exec(after)?.slice(1).join(" ") ?? "");
-  const rest = after.replace(PURPOSE, "");
-  if (verb === "owner")
-    return {
-      subject: topicTerms(after.replace(/ (?:from|von|de) \S+$/iu, "")),
-      verb,
-      link: "",
-      value: topicTerms(before),
-      purpose: NONE,
-    };
+  if (verb === "owner") {
+    const subject = topicTerms(after.replace(/ (?:from|von|de) \S+$/iu, ""));
+    return { subject, verb, link: "", value: topicTerms(before), purpose: NONE };
+  }
   // In Japanese the value comes before the verb.
   const isJapanese = verb === "use" ? /(?:は|が|を)/u.test(before) : found[0].startsWith("に");
-  const value = isJapanese ? topicTerms(before.replace(/^.*?(?:は|が)/u, "")) : topicTerms(rest);
-  const subject = topicTerms(isJapanese ? (/^(.*?)(?:は|が)/u.exec(before)?.[1] ?? "") : before);
   const link = LINK.exec(after)?.[1];
   return {
-    subject,
+    subject: topicTerms(isJapanese ? (TOPIC.exec(before)?.[1] ?? "") : before),
     verb,
     link: link === undefined ? "" : `${found[0]} ${link}`.toLowerCase(),
-    value,
-    purpose,
+    value: topicTerms(isJapanese ? before.replace(TOPIC, "") : after.replace(PURPOSE, "")),
+    purpose: topicTerms(PURPOSE.exec(after)?.slice(1).join(" ") ?? ""),
   };
 }
 

@@ -1,5 +1,4 @@
 import type { Message } from "../../core/message.ts";
-import { createLruMap } from "../../errors.ts";
 import { REDACTED } from "../../redaction/finding.ts";
 import { IBAN, isCardNumber, isIban } from "../../redaction/personal.ts";
 import { oneLine, TITLES } from "../../summarizers/extractive/text.ts";
@@ -22,7 +21,7 @@ import {
   TASK,
 } from "./language.ts";
 import { read } from "./meaning.ts";
-import { kindOf } from "./terms.ts";
+import { kindOf, remembered } from "./terms.ts";
 
 /** Sentence ends, including line breaks; not after an initial, a title or the day of a German date. */
 const END = new RegExp(
@@ -72,21 +71,14 @@ export function sentencesOf(text: string): string[] {
     .filter((sentence) => /[\p{L}\p{N}]/u.test(sentence));
 }
 
-/** Caches results for recent texts; each text is processed several times. */
-function remembered<Made extends string | readonly string[]>(make: (text: string) => Made): typeof make {
-  const known = createLruMap<Made>(16);
-  return (text) => {
-    const made = known.get(text) ?? make(text);
-    known.set(text, made);
-    return made;
-  };
-}
+/** Number of whole messages that are remembered. */
+const RECENT = 16;
 
 /** The sentences of a text, unchanged. A forget request ends where a new state is given. */
-export const rawSentencesOf: (text: string) => readonly string[] = remembered((text) =>
+export const rawSentencesOf: (text: string) => readonly string[] = remembered(RECENT, (text) =>
   text
     .split(END)
-    .flatMap((line) => line?.split(ALSO) ?? [])
+    .flatMap((line) => line.split(ALSO))
     .flatMap((line) => partedFrom(line, QUESTION))
     .flatMap((part) => splitAtRequest(part.trim()))
     .flatMap((sentence) => {
@@ -262,7 +254,7 @@ const LOGGED =
   /^[ \t]{0,8}(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL)\]?[ :]).*$/gm;
 
 /** The text before anything pasted, forwarded or handed over, without code, logs and quoted lines. */
-export const typedBefore: (text: string) => string = remembered((text) => {
+export const typedBefore: (text: string) => string = remembered(RECENT, (text) => {
   const plain = withoutHandedOver(text).replace(INDENTED_OR_QUOTED, "").replace(LOGGED, "");
   return plain.slice(0, materialAt(plain));
 });
@@ -283,29 +275,21 @@ function materialAt(text: string): number | undefined {
     const before =
       sentencesOf(text.slice(Math.max(0, match.index - LONGEST_LEAD), match.index + 1)).at(-1) ?? "";
     const lead = before.replace(/[:：.?!？。！\s]+$/, "");
-    const handsOver = /[:：]/.test(match[0])
-      ? TASK.test(lead) ||
-        SUPPOSED.test(lead) ||
-        (/^\s*\n/.test(text.slice(at)) && !isOwnLead(lead)) ||
-        REPORTED.test(lead)
-      : /(?:\?|？)/.test(match[0]) || TASK.test(lead)
-        ? MATERIAL.test(lead)
-        : false;
-    if (handsOver) return at;
+    const isHandedOver = /[:：]/.test(match[0])
+      ? [TASK, SUPPOSED, REPORTED].some((asks) => asks.test(lead)) ||
+        (/^\s*\n/.test(text.slice(at)) && !isOwnLead(lead))
+      : (/[?？]/.test(match[0]) || TASK.test(lead)) && MATERIAL.test(lead);
+    if (isHandedOver) return at;
   }
   return undefined;
 }
 
 /** Words that introduce a list of the user's own. */
+const OWN_LEAD =
+  /(?<![\p{L}])(?:my|our|us|me|rules?|preferences?|facts?|info(?:rmation)?|context|notes?|know|team|setup|unsere?|meine?|regeln|nos|mes|règles|nuestras|reglas|nossas|regras|наши|правила)(?![\p{L}])|规则|ルール/iu;
+
 function isOwnLead(lead: string): boolean {
-  return (
-    REMEMBER.test(lead) ||
-    LABEL.test(lead) ||
-    LASTING.test(lead) ||
-    /(?<![\p{L}])(?:my|our|us|me|rules?|preferences?|facts?|info(?:rmation)?|context|notes?|know|team|setup|unsere?|meine?|regeln|nos|mes|règles|nuestras|reglas|nossas|regras|наши|правила)(?![\p{L}])|规则|ルール/iu.test(
-      lead,
-    )
-  );
+  return [REMEMBER, LABEL, LASTING, OWN_LEAD].some((own) => own.test(lead));
 }
 
 const QUOTES =

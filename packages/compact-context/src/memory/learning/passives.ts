@@ -10,39 +10,23 @@ const WORD = "[\\p{L}\\d][\\p{L}\\d.+#_-]*";
 const NAME = `${WORD}(?: (?=[\\p{Lu}\\d])${WORD}){0,2}`;
 const UNSPACED_NAME = "[A-Za-z\\d][A-Za-z\\d .+#_-]*";
 
-const ENGLISH =
-  "(?:(?:The|the|Our|our) )?(OLD) (?:was|were|has been|have been|got|is now) (?:now |just |finally |recently )?(?:(?:replaced|superseded) (?:by|with)|swapped(?: out)? for) (?:the )?(NEW)(?: now| today| yesterday| recently| last (?:week|month|year)| this (?:week|month)| in (?:January|February|March|April|May|June|July|August|September|October|November|December))?(?: for (?:the )?(?<purpose>WORD))?(?:, (?:hooray|finally|btw|fyi))?";
-const SPACED: readonly string[] = [
-  "(?:(?:Der|Die|Das|Unser|Unsere) )?(OLD) (?:wurden?|ist|sind) (?:jetzt |gestern |inzwischen |endlich |letzte Woche |letzten Monat )?(?:durch|gegen(?= .*tauscht)) (?:(?:den|die|das) )?(NEW) (?:ersetzt|abgelöst|(?:aus|ein)?getauscht)(?: worden)?",
-  "(?:L[ea]s? |Notre )?(OLD) (?:a été|ont été|est maintenant|est) (?:remplacée?s? par|échangée?s? contre) (?:l[ea] )?(NEW)(?: hier| la semaine dernière| le mois dernier)?",
-  "(?:El |La |Nuestr[oa] )?(OLD) (?:fue|fueron|ha sido|han sido) (?:reemplazad|sustituid)[oa]s? por (?:el |la )?(NEW)(?: ayer| la semana pasada| el mes pasado)?",
-  "(?:[OA] |Noss[oa] )?(OLD) (?:foi|foram) (?:(?:substituíd|trocad)[oa]s? (?:por|pel[oa]))(?: [oa])? (NEW)(?: ontem| na semana passada| no mês passado)?",
-  "(OLD) (?:(?:(?:был[аои]?|уже) )?замен[её]н[аоы]?|(?:уже |вчера |недавно )?заменили) на (NEW)",
-];
-const UNSPACED: readonly string[] = [
-  "(OLD)(?:已经?|昨天|上周|最近)*被\\s?(NEW)\\s?(?:取代|替代|代替)了?",
-  "(OLD)(?:已经?|昨天|上周|最近)*被(?:替换|换)(?:成|为)了?\\s?(NEW?)\\s?了?",
-  "(OLD)は(?:昨日|先日|[先今](?:週|月)|去年|今年|最近)?\\s?(NEW)\\s?に(?:置き換え|差し替え)られ(?:まし)?た",
-];
-
-interface Form {
-  readonly sentence: RegExp;
-  /** What replaced a thing may be written in small letters. */
-  readonly isSmall: boolean;
-}
-
-function formOf(source: string, name: string, isSmall: boolean): Form {
-  const sentence = source
-    .replace("OLD", name)
-    .replace(/NEW\??/u, name)
-    .replace("WORD", WORD);
-  return { sentence: new RegExp(`^${sentence}[\\s.!。！]*$`, "u"), isSmall };
-}
-
-const FORMS: readonly Form[] = [
-  formOf(ENGLISH, NAME, true),
-  ...SPACED.map((source) => formOf(source, NAME, false)),
-  ...UNSPACED.map((source) => formOf(source, UNSPACED_NAME, true)),
+const wholly = (sentence: string): RegExp => new RegExp(`^${sentence}[\\s.!。！]*$`, "u");
+/** What replaced a thing may be written in small letters. */
+const IN_ANY_LETTERS: readonly RegExp[] = [
+  `(?:(?:The|the|Our|our) )?(${NAME}) (?:was|were|has been|have been|got|is now) (?:now |just |finally |recently )?(?:(?:replaced|superseded) (?:by|with)|swapped(?: out)? for) (?:the )?(${NAME})(?: now| today| yesterday| recently| last (?:week|month|year)| this (?:week|month)| in (?:January|February|March|April|May|June|July|August|September|October|November|December))?(?: for (?:the )?(?<purpose>${WORD}))?(?:, (?:hooray|finally|btw|fyi))?`,
+  `(${UNSPACED_NAME})(?:已经?|昨天|上周|最近)*被\\s?(${UNSPACED_NAME})\\s?(?:取代|替代|代替)了?`,
+  `(${UNSPACED_NAME})(?:已经?|昨天|上周|最近)*被(?:替换|换)(?:成|为)了?\\s?(${UNSPACED_NAME})\\s?了?`,
+  `(${UNSPACED_NAME})は(?:昨日|先日|[先今](?:週|月)|去年|今年|最近)?\\s?(${UNSPACED_NAME})\\s?に(?:置き換え|差し替え)られ(?:まし)?た`,
+].map(wholly);
+const FORMS: readonly RegExp[] = [
+  ...IN_ANY_LETTERS,
+  ...[
+    `(?:(?:Der|Die|Das|Unser|Unsere) )?(${NAME}) (?:wurden?|ist|sind) (?:jetzt |gestern |inzwischen |endlich |letzte Woche |letzten Monat )?(?:durch|gegen(?= .*tauscht)) (?:(?:den|die|das) )?(${NAME}) (?:ersetzt|abgelöst|(?:aus|ein)?getauscht)(?: worden)?`,
+    `(?:L[ea]s? |Notre )?(${NAME}) (?:a été|ont été|est maintenant|est) (?:remplacée?s? par|échangée?s? contre) (?:l[ea] )?(${NAME})(?: hier| la semaine dernière| le mois dernier)?`,
+    `(?:El |La |Nuestr[oa] )?(${NAME}) (?:fue|fueron|ha sido|han sido) (?:reemplazad|sustituid)[oa]s? por (?:el |la )?(${NAME})(?: ayer| la semana pasada| el mes pasado)?`,
+    `(?:[OA] |Noss[oa] )?(${NAME}) (?:foi|foram) (?:(?:substituíd|trocad)[oa]s? (?:por|pel[oa]))(?: [oa])? (${NAME})(?: ontem| na semana passada| no mês passado)?`,
+    `(${NAME}) (?:(?:(?:был[аои]?|уже) )?замен[её]н[аоы]?|(?:уже |вчера |недавно )?заменили) на (${NAME})`,
+  ].map(wholly),
 ];
 
 /** Words of a passive: what they say of a change is read here alone. */
@@ -82,15 +66,16 @@ const isName = (text: string): boolean => /[\p{Lu}\d]/u.test(text);
 /** A statement tells that a thing which the older one says is in use, or who does something, was replaced. */
 export function tellsSwapOf(newer: string, older: string): boolean {
   const plain = newer.replace(LEAD, "");
-  const form = FORMS.find(({ sentence }) => sentence.test(plain));
-  const found = form?.sentence.exec(plain);
-  const [, old = "", successor = ""] = found ?? [];
+  const form = FORMS.find((one) => one.test(plain));
+  const found = form?.exec(plain);
+  if (form === undefined || !found) return false;
+  const [, old = "", successor = ""] = found;
   const name = successor.replace(/[.]+$/, "");
-  const isNew = isName(name) ? !NO_NAME.test(name) : form?.isSmall === true && !BY_WHOM.test(name);
+  const isNew = isName(name) ? !NO_NAME.test(name) : IN_ANY_LETTERS.includes(form) && !BY_WHOM.test(name);
   const isOld = isName(old) || (plain.startsWith(old) && !BY_WHOM.test(name));
   if (!isNew || !isOld || older.includes(name)) return false;
   // For one purpose only.
-  if (!older.includes(found?.groups?.purpose ?? "")) return false;
+  if (!older.includes(found.groups?.purpose ?? "")) return false;
   if ([NOT_OURS, OTHERS, KIN].some((other) => other.test(older))) return false;
   const thing = old.trim().replace(/[.+]/g, "\\$&");
   return leads(thing).test(older) || (OURS.test(older) && uses(thing).test(older));

@@ -54,6 +54,11 @@ export function relationOf(newer: string, older: string): Relation {
   return now.tellsChange || tellsOldValue(now, then) ? "replaces" : "conflicts";
 }
 
+/** The newer statement corrects the older one, surely or likely. */
+export function means(newer: string, older: string): boolean {
+  return ["replaces", "likely"].includes(relationOf(newer, older));
+}
+
 /** The speaker moved away from a place. */
 const MOVED =
   /(?<![\p{L}])(?:(?:mudei(?:-me)?|(?:me )?mudé|(?:me he|nos hemos) mudado|(?:ai|avons) déménagé) d[eo] (.+?) (?:a|à|para)|(?:я|мы) переехал\p{L}? из (.+?) (?:на|в)|(?:bin|sind) (?:\p{L}+ )?von ([^,.]{1,40}?) nach [^,.]{1,40}gezogen)(?![\p{L}])|(?:^|[，。、])(?:我们?)?(?:现在|已经|刚|昨天|最近|[去今]年|上个?[月周])*从([^，。、]{1,20}?)搬到/iu;
@@ -136,17 +141,12 @@ function closeness(now: Read, then: Read): number {
   return Math.max(...partsOf(now).map((part) => closenessOf(part, then)));
 }
 
-const parts = new WeakMap<Read, readonly Read[]>();
-
 /** A statement, plus each of its clauses if it reports a change. */
 function partsOf(now: Read): readonly Read[] {
-  const known = parts.get(now);
-  if (known !== undefined) return known;
   const { tellsChange } = now;
-  const clauses = tellsChange ? clausesOf(now.text) : [];
-  const made = [now, ...clauses.map((clause) => ({ ...read(clause), tellsChange }))];
-  parts.set(now, made);
-  return made;
+  return tellsChange
+    ? [now, ...clausesOf(now.text).map((clause) => ({ ...read(clause), tellsChange }))]
+    : [now];
 }
 
 /**
@@ -200,10 +200,9 @@ function bothForbid(now: Read, then: Read): boolean {
   if (!(now.forbids && then.forbids) || now.gone.length > 0 || namesOldValue(now, then)) return false;
   const [lead = ""] = LEAD.exec(now.text) ?? [];
   if (STRONG_CHANGE.test(lead) || (WEAK_CHANGE.test(now.text) && tellsAnotherValue(now, then))) return false;
-  const [said, old] = [now, then].map(
-    ({ content }) => new Set([...content].filter((term) => !/\d/.test(term))),
-  );
-  return !sameTerms(said ?? NONE, old ?? NONE);
+  const wordsOf = ({ content }: Read): ReadonlySet<string> =>
+    new Set([...content].filter((term) => !/\d/.test(term)));
+  return !sameTerms(wordsOf(now), wordsOf(then));
 }
 
 /** Two bans that both hold. */
@@ -260,15 +259,10 @@ const DESCRIBED =
 
 /** Both describe a noun, and not alike: `основной сервис`, `тестовый сервис`. */
 function areOfAKind(now: string, then: string): boolean {
-  const [told, old] = [now, then].map((text) => [...text.matchAll(DESCRIBED)]);
-  return (told ?? []).some(([, which = "", noun = ""]) =>
-    (old ?? []).some(([, other = "", thing = ""]) => heldBy(noun, thing) === 1 && heldBy(which, other) === 0),
+  const old = [...then.matchAll(DESCRIBED)];
+  return [...now.matchAll(DESCRIBED)].some(([, which = "", noun = ""]) =>
+    old.some(([, other = "", thing = ""]) => heldBy(noun, thing) === 1 && heldBy(which, other) === 0),
   );
-}
-
-/** Two of a kind: `unit tests`, `end-to-end tests`. */
-function isSibling(now: Read, then: Read): boolean {
-  return contrasts(now, then) && shareIn(now.key?.subject ?? NONE, then.key?.subject ?? NONE) > 0;
 }
 
 /** It narrows the topic of the older statement: `the wifi`, then `the guest wifi`. */
@@ -348,11 +342,10 @@ function sameSubject({ subject: now }: Key, { subject: then }: Key, isChange: bo
 /** The statements have the same words except for values and plain words, and the newer one has a value. */
 function sameButForValues(now: Read, then: Read): boolean {
   if (differ(numberOf(now), numberOf(then))) return false;
-  const [left, right] = [now.content, then.content].map(
-    (terms) => new Set([...terms].filter((term) => !isValue(term) && !PLAIN.has(term))),
-  );
-  const valuesOf = ({ content }: Read): number => [...content].filter(isValue).length;
-  return (left?.size ?? 0) > 0 && sameTerms(left ?? NONE, right ?? NONE) && valuesOf(now) > 0;
+  const wordsOf = ({ content }: Read): ReadonlySet<string> =>
+    new Set([...content].filter((term) => !isValue(term) && !PLAIN.has(term)));
+  const words = wordsOf(now);
+  return words.size > 0 && sameTerms(words, wordsOf(then)) && [...now.content].some(isValue);
 }
 
 /** Whether equal subjects can have only one such value. */
@@ -381,7 +374,8 @@ function namesOld(newer: Read, then: Read): boolean {
   // Each has a purpose that the other lacks.
   if (own.size > 0 && other.size > 0 && shareIn(own, other) < 1 && shareIn(other, own) < 1) return false;
   if (gone.some((old) => isValueOf(then, old, newer)) || tellsLossOf(newer, then)) return true;
-  if (isSibling(newer, then)) return false;
+  // Two of a kind: `unit tests`, `end-to-end tests`.
+  if (contrasts(newer, then) && shareIn(key?.subject ?? NONE, then.key?.subject ?? NONE) > 0) return false;
   const without = (terms: ReadonlySet<string>, old: ReadonlySet<string>): ReadonlySet<string> =>
     new Set([...terms].filter((term) => !holds(old, term)));
   return gone.some((old) => {
@@ -421,14 +415,13 @@ function isNumberOfAnother(old: ReadonlySet<string>, content: ReadonlySet<string
 
 /** A permission that follows a rule on the same topic, or a rule that follows its opposite. */
 function reverses(now: Read, then: Read): boolean {
-  const isRule = then.lasting || then.forbids;
-  if (!isRule || then.permits === now.permits) {
-    if (now.permits || then.permits || !now.lasting || !then.lasting || now.forbids === then.forbids)
-      return false;
-  } else if (!now.permits) return false;
+  if (then.permits) return false;
+  const isReversed = now.permits
+    ? then.lasting || then.forbids
+    : now.lasting && then.lasting && now.forbids !== then.forbids;
   const [few, many] =
     now.content.size < then.content.size ? [now.content, then.content] : [then.content, now.content];
-  return shareIn(few, many) >= 0.8;
+  return isReversed && shareIn(few, many) >= 0.8;
 }
 
 /** The newer statement says that the older one is no longer true. */
@@ -491,7 +484,6 @@ export function restOf(older: string, newer: string): string | undefined {
 
 /** The statements have the same words, in any form and order, and the same negation. */
 export function sayTheSame(one: string, other: string): boolean {
-  if (one === other) return true;
   const [left, right] = [read(one), read(other)];
   return left.negated === right.negated && sameTerms(left.content, right.content);
 }

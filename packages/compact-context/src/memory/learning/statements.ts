@@ -6,6 +6,7 @@ import {
   FORBIDS,
   LASTING,
   LEAD,
+  MY,
   PERMITS,
   REMEMBER,
   REMEMBER_THAT,
@@ -17,9 +18,9 @@ import {
   TRANSIENT,
   word,
 } from "./language.ts";
-import { clausesIn, read } from "./meaning.ts";
+import { clausesIn, type Read, read } from "./meaning.ts";
 import { insteadOfForgotten, ownAsides, ownStatements, saidIn, sentencesOf } from "./own-words.ts";
-import { relationOf, tellsAnotherValue } from "./relation.ts";
+import { means, tellsAnotherValue } from "./relation.ts";
 import { heldBy, holds, isOrdinary, list, toolsLike } from "./terms.ts";
 
 /** Sections of a channel's MEMORY.md that the runtime adds to. */
@@ -116,6 +117,7 @@ function inMessage(message: Message, known: readonly string[]): DurableStatement
 }
 
 type Told = Omit<DurableStatement, "from">;
+type Heard = Pick<Told, "asked" | "corrects"> & { readonly isStory: boolean };
 
 /** The lasting statement of a sentence: all of it, or the part with news about something known. */
 function toldIn(text: string, heard: Heard, known: readonly string[]): Told[] {
@@ -124,7 +126,7 @@ function toldIn(text: string, heard: Heard, known: readonly string[]): Told[] {
   const section = sectionOf(text, heard, known);
   if (section !== undefined) return [{ section, text, asked, corrects }];
   const news = isStory ? undefined : newsOf(text, known);
-  if (news === undefined || !isStatement(news) || TRANSIENT.test(news.replace(SAID_ON, " "))) return [];
+  if (news === undefined || TRANSIENT.test(news.replace(SAID_ON, " "))) return [];
   return [{ section: "Facts", text: news, asked, corrects }];
 }
 
@@ -140,7 +142,7 @@ function asidesIn(typed: string, found: readonly Told[]): Told[] {
 /** Joins a correction in two sentences: `The date slipped. It is the 21st.`, `Correction. The port is 80.` */
 function joined(sentences: readonly string[], known: readonly string[]): string[] {
   const corrected = (text: string): readonly string[] => known.filter((older) => means(text, older));
-  const corrects = (text: string): boolean => corrected(text).length > 0;
+  const corrects = (text: string): boolean => known.some((older) => means(text, older));
   const result: string[] = [];
   for (const sentence of sentences) {
     const last = result.at(-1);
@@ -164,11 +166,6 @@ function isBareChange(sentence: string): boolean {
   return STRONG_CHANGE.test(sentence) && sentence.split(/\s+/).length <= 3;
 }
 
-/** It corrects this statement. */
-function means(text: string, older: string): boolean {
-  return ["replaces", "likely"].includes(relationOf(text, older));
-}
-
 /** The subject or topic is in the sentence before. */
 const GOES_ON =
   /^(?:(?:it|they|that|he|she|there|only|es|sie|il|elle|c['’]|ello|ela|это|он|она)(?:['’]s)?|(?:just |finally |already )?(?:picked up|bought|got|ordered|went with|switched to|moved (?:to|in)|joined|using|typing this on|now (?:on|at|in|with|using)))\s/iu;
@@ -176,10 +173,6 @@ const GOES_ON =
 /** `Remember that.`: refers to the sentence before. */
 function isBareRequest(sentence: string): boolean {
   return REMEMBER_THAT.test(sentence) && sentence.replace(REMEMBER_THAT, "").trim() === "";
-}
-
-interface Heard extends Pick<DurableStatement, "asked" | "corrects"> {
-  readonly isStory: boolean;
 }
 
 function sectionOf(text: string, heard: Heard, known: readonly string[]): DurableSection | undefined {
@@ -267,9 +260,7 @@ function tellsState(sentence: string): boolean {
   return STATES.test(plain) || (MINE.test(plain) && isThing(plain));
 }
 
-const MINE: RegExp = rule(
-  "^(?:my|our|unser\\p{L}{0,2}|mein\\p{L}{0,2}|notre|nos|mon|ma|mes|nuestr[oa]s?|mis?|noss[oa]s?|meus?|minhas?|наш\\p{L}{0,2}|мо[йяеиё]\\p{L}?)\\s",
-);
+const MINE: RegExp = rule(`^${MY}\\s`);
 const STATES: RegExp = rule(
   "^(?:i|we)(?:['’](?:m|re)|\\s(?:am|are))\\s(?:an?|the|based|from|allergic|vegetarian|called|named|using|moving|switching|migrating|pivoting|responsible|no longer|not using)\\s",
   "^(?:i|we)\\s(?:(?:also|now|always|mostly|usually|only|no longer)\\s)*(?:work|live|use|prefer|lead|own|manage|maintain|host|deploy|ship|support|speak|moved|switched|migrated|dropped|hired|joined|renamed|decided)\\s",
@@ -443,17 +434,18 @@ export function speaksAnewOf(text: string, older: string): boolean {
 
 function namesAllOf(text: string, older: string): boolean {
   const [now, then] = [read(text), read(older)];
-  const shared = [...then.content].filter((term) => isDistinctive(term) && holds(now.content, term));
-  return (
-    shared.length > 1 && then.names.size > 0 && [...then.names].every((name) => holds(now.content, name))
-  );
+  const areNamed = then.names.size > 0 && [...then.names].every((name) => holds(now.content, name));
+  return areNamed && sharedBy(now, then).length > 1;
 }
 
-/** A shorter clause says nothing on its own. */
-const FEWEST = 4;
+/** The older one's terms that show its topic, as far as the newer one has them. */
+function sharedBy(now: Read, then: Read): readonly string[] {
+  return [...then.content].filter((term) => isDistinctive(term) && holds(now.content, term));
+}
 
+/** Its clauses, but those that are too short to say something on their own. */
 function clausesOf(sentence: string): readonly string[] {
-  return clausesIn(sentence).filter((clause) => clause.split(/\s+/).length >= FEWEST);
+  return clausesIn(sentence).filter((clause) => clause.split(/\s+/).length > 3);
 }
 
 /** It states how something is: no wish, question or order, and not about the current moment. */
@@ -464,7 +456,7 @@ function states(text: string): boolean {
 
 function tellsMoreOf(text: string, older: string): boolean {
   const [now, then] = [read(text), read(older)];
-  const shared = [...then.content].filter((term) => isDistinctive(term) && holds(now.content, term));
+  const shared = sharedBy(now, then);
   const names = [...then.names].filter((name) => holds(now.content, name));
   const isNamed = names.some(isDistinctive) || (names.length > 1 && names.length === then.names.size);
   const another = tellsAnotherValue(now, then);

@@ -1,6 +1,19 @@
+import { createLruMap } from "../../errors.ts";
 import { DAY_NAMES, NUMBER_NAMES } from "../ranking/dates.ts";
 
 /** The topic words of a text, and which of them are values: numbers, days, names, tools. */
+
+/** Keeps what was made of recent texts: each text is read several times. */
+export function remembered<Made extends {}>(most: number, make: (text: string) => Made): typeof make {
+  const known = createLruMap<Made>(most);
+  return (text) => {
+    const last = known.get(text);
+    if (last !== undefined) return last;
+    const made = make(text);
+    known.set(text, made);
+    return made;
+  };
+}
 
 /** Terms that carry the topic: no articles, pronouns, prepositions, forms of "be", or words of change. */
 export function topicTerms(text: string): ReadonlySet<string> {
@@ -159,16 +172,12 @@ export function kindOf(
   term: string,
   { names }: { readonly names: ReadonlySet<string> },
 ): ValueKind | undefined {
-  const kind = kindAlone(term);
-  return kind ?? (names.has(term) ? "name" : undefined);
-}
-
-function kindAlone(term: string): ValueKind | undefined {
   if (DAYS.test(term)) return "day";
   if (isValue(term)) return "number";
   const kind = toolsLike(term);
   if (kind !== undefined) return kind;
-  return /[\d@:/.]/.test(term) && /\p{L}.*[\d@:/.]|\d.*[.\p{L}]/u.test(term) ? "address" : undefined;
+  if (/[\d@:/.]/.test(term)) return "address";
+  return names.has(term) ? "name" : undefined;
 }
 
 const DAYS = new RegExp(`^(?:${DAY_NAMES}|may|noon|midnight|weeks?|days?|months?)$`, "iu");
@@ -183,17 +192,14 @@ export function isValue(term: string): boolean {
   return DAYS.test(term) || NUMBERS.test(term) || /^\d[\d.,:%/-]*\p{L}{0,3}$/u.test(term);
 }
 
-const UNITS = list(
-  "kg g mg km m cm mm l ml kb mb gb tb ms s min minutes seconds hours euro euros dollar dollars usd eur pounds percent requests",
-);
-
 /** Verbs that differ between a statement of a value and one of its change. */
 export const PLAIN: ReadonlySet<string> = list(`
   run runs running use uses using set limited planned scheduled capped went up down upgraded downgraded bumped raised
   lowered increased decreased reduced slipped rose grew shrank expanded scaled grown doubled tripled jumped fell turned slid shifted put stretch started total altogether overall climbed improved limit percent since new latest used only pushed back upped got gave`);
 
-/** Verbs and particles around a value that differ between statements of it. */
+/** Units, verbs and particles around a value that differ between statements of it. */
 const HAVING = list(`
+  kg g mg km m cm mm l ml kb mb gb tb ms s min minutes seconds hours euro euros dollar dollars usd eur pounds percent requests
   weigh weighs doing drive drives begin begins work works working review reviews отвечает allow allows accept accepts reject rejects keep keeps kept write writes written prefer prefers want wants like likes start
   starts starting ship ships kick kicks sit sits live lives go goes going call called base based manage managed rebuilt released
   say says speak speaks build builds built deploy deploys host hosted off out over under
@@ -232,9 +238,7 @@ export const bare = (terms: ReadonlySet<string>): ReadonlySet<string> =>
 
 /** A value, or a verb of having it. */
 export function isReplaceable(term: string): boolean {
-  return (
-    isValue(term) || UNITS.has(term) || PLAIN.has(term) || HAVING.has(term) || toolsLike(term) !== undefined
-  );
+  return isValue(term) || PLAIN.has(term) || HAVING.has(term) || toolsLike(term) !== undefined;
 }
 
 /** A value, or a word around values. */

@@ -4,24 +4,19 @@ import { type ForgetRequest, goesOnWith, readForgetRequest, readForgetRequests }
 import { FORBIDS, KIN, LASTING, OTHERS, PERMITS, THAT } from "./language.ts";
 import { read } from "./meaning.ts";
 import { saidIn, sentencesOf, typedBefore } from "./own-words.ts";
-import { relationOf } from "./relation.ts";
+import { means } from "./relation.ts";
 import { bare, shareIn, topicTerms } from "./terms.ts";
 
 /** A kind of personal fact, in eight languages: words that name the kind, and words that state the fact. */
-interface Kind {
-  readonly named: RegExp;
-  readonly told: RegExp;
-}
-
-const kind = (named: string, told: string): Kind => ({
-  named: new RegExp(`(?<![\\p{L}])(?:${named})(?![\\p{L}])|${UNSPACED(named)}`, "giu"),
-  told: new RegExp(`(?<![\\p{L}])(?:${told})(?![\\p{L}])|${UNSPACED(told)}`, "iu"),
-});
+const kind = (named: string, told: string): readonly [named: RegExp, told: RegExp] => [
+  anyOf(named, "giu"),
+  anyOf(told, "iu"),
+];
 
 /** Chinese and Japanese words are not separated by spaces. */
-function UNSPACED(words: string): string {
-  const found = words.split("|").filter((one) => /^[\u3040-\u9fff]/u.test(one));
-  return found.length === 0 ? "(?!)" : `(?:${found.join("|")})`;
+function anyOf(words: string, flags: string): RegExp {
+  const unspaced = words.split("|").filter((one) => /^[\u3040-\u9fff]/u.test(one));
+  return new RegExp(`(?<![\\p{L}])(?:${words})(?![\\p{L}])|${unspaced.join("|")}`, flags);
 }
 
 /** A number of a phone, not of its model. */
@@ -29,7 +24,7 @@ const DIGITS = ".*\\d(?:[ .-]?\\d){3}";
 
 const I = "(?:i|we|ich|wir|je|nous|yo|eu|я|мы)";
 
-const KINDS: readonly Kind[] = [
+const KINDS: readonly ReturnType<typeof kind>[] = [
   kind(
     "(?:first |last |sur|nick)?names?|(?:vor|nach|spitz)?namen?|(?:pré|sur)?nom|nombre|apellido|nome|sobrenome|имя|имени|фамили\\p{L}*|名字|姓名|名前",
     "called|named?|names?|heißt|heiße|s['’]appelle|m['’]appelle|se llama|me llamo|se chama|chamo-me|зовут|叫|名前",
@@ -108,11 +103,6 @@ const KINDS: readonly Kind[] = [
   ),
 ];
 
-/** The person a statement is about, if it is not the user. */
-function otherIn(text: string): string | undefined {
-  return KIN.exec(text)?.[0];
-}
-
 // Forget requests of the user, and which texts they match.
 
 /** A user's request to forget something, in words. */
@@ -169,12 +159,12 @@ const MOST = 0.8;
 
 /** The topic's words that a text contains or states in words of the same kind. */
 function heldOf(topic: string, text: string, isOwn: boolean): readonly string[] {
-  const [wanted, told, other] = [termsOf(topic), termsOf(text), otherIn(text)];
+  const [wanted, told, other] = [termsOf(topic), termsOf(text), KIN.exec(text)?.[0]];
   const isOfOther = isOwn && other !== undefined && shareIn(termsOf(other), wanted) === 0;
   const kinds = isOfOther
     ? []
-    : KINDS.filter(({ named, told: tells }) => topic.search(named) >= 0 && tells.test(text));
-  const byKind = termsOf(kinds.flatMap(({ named }) => topic.match(named) ?? []).join(" "));
+    : KINDS.filter(([named, tells]) => topic.search(named) >= 0 && tells.test(text));
+  const byKind = termsOf(kinds.flatMap(([named]) => topic.match(named) ?? []).join(" "));
   return [...wanted].filter((term) => byKind.has(term) || shareIn(new Set([term]), told) === 1);
 }
 
@@ -197,27 +187,18 @@ export function meantBy<T extends { readonly text: string }>(
   wish: ForgetWish,
   texts: readonly T[],
 ): Meant<T> {
-  const { scope, points } = wish;
+  const { scope, points, isLoose, isOwn } = wish;
   const possible = texts.filter(
     ({ text }) => scope === "anything" || (scope === "own" ? isPersonal(text) : isRule(text)),
   );
   for (const topic of points.length > 0 ? points : [wish.topic]) {
-    const meant = meantByTopic(topic, wish, possible);
-    if (meant.texts.length > 0) return meant;
+    const meant = possible.filter(({ text }) => isMeant(topic, text, isOwn));
+    if (meant.length > 0) return { texts: meant, topic };
+    // A part of the name is another thing: `my car` is not `my car insurance`.
+    const told = points.length > 0 && isLoose ? telling(topic, isOwn, possible) : undefined;
+    if (told !== undefined) return told;
   }
   return { texts: [], topic: wish.topic };
-}
-
-function meantByTopic<T extends { readonly text: string }>(
-  topic: string,
-  { points, isLoose, isOwn }: ForgetWish,
-  texts: readonly T[],
-): Meant<T> {
-  const meant = texts.filter(({ text }) => isMeant(topic, text, isOwn));
-  // A part of the name is another thing: `my car` is not `my car insurance`.
-  return meant.length > 0 || points.length === 0 || !isLoose
-    ? { texts: meant, topic }
-    : telling({ topic, isOwn }, texts);
 }
 
 /**
@@ -236,27 +217,26 @@ export function withNewer<T extends { readonly text: string }>(
     (one) =>
       !meant.texts.includes(one) &&
       shareIn(thing, termsOf(one.text)) === 1 &&
-      older.some((text) => ["replaces", "likely"].includes(relationOf(one.text, text))),
+      older.some((text) => means(one.text, text)),
   );
   return newer.length === 0 ? meant : { texts: [...meant.texts, ...newer], topic: meant.topic };
 }
-
-type Named = Pick<ForgetWish, "topic" | "isOwn">;
 
 /** A word in more texts than this does not tell them apart. */
 const FEW = 2;
 
 /** The texts that share most words with the topic, counting only words that few texts contain. */
 function telling<T extends { readonly text: string }>(
-  { topic, isOwn }: Named,
+  topic: string,
+  isOwn: boolean,
   texts: readonly T[],
-): Meant<T> {
+): Meant<T> | undefined {
   const held = texts.map(({ text }) => heldOf(topic, text, isOwn));
   const isTelling = (term: string): boolean =>
     term.length > 2 && held.filter((terms) => terms.includes(term)).length <= FEW;
   const shared = held.map((terms) => terms.filter(isTelling));
   const most = Math.max(0, ...shared.map(({ length }) => length));
-  if (most === 0) return { texts: [], topic };
+  if (most === 0) return undefined;
   const meant = texts.filter((_, index) => shared[index]?.length === most);
   return { texts: meant, topic: shared.find(({ length }) => length === most)?.join(" ") ?? "" };
 }

@@ -32,16 +32,21 @@ export function sessionStateOf(messages: readonly Message[], last: SessionMemory
   const { requests, steps } = task;
   if (requests.length === 0 && steps.length === 0) return last;
   const log = worklogOf(task);
+  const decided = task.decisions.map(({ text }) => text).filter(isTellingDecision);
   return {
     title: titleOf(task, last),
     currentState: currentState(task, last),
     userIntent: merged(last.userIntent, intentOf(task)).slice(-MOST),
     activeFiles: activeFiles(steps, last.activeFiles),
-    decisions: merged(last.decisions, decisionsOf(task)).slice(-MOST),
+    decisions: merged(last.decisions, decided.slice(-MOST)).slice(-MOST),
     constraints: constraintsOf(task, last.constraints),
     errorsAndCorrections: errorsOf(task, last.errorsAndCorrections),
     nextSteps: nextSteps(task, last.nextSteps, log),
-    worklog: worklogMerged(last.worklog, log).slice(-MOST),
+    // The line of a turn that went on is written anew.
+    worklog: [
+      ...last.worklog.filter((item) => !log.some(({ asked }) => item.startsWith(`${asked} → `))),
+      ...log.map(({ text }) => text),
+    ].slice(-MOST),
   };
 }
 
@@ -60,7 +65,7 @@ function currentState(task: Reading, last: SessionMemoryState): string[] {
     .filter(({ status }) => /progress|active|doing/i.test(status))
     .map(({ text }) => `Doing: ${text}`);
   const said = lastSaid(task.messages);
-  const open = tellingErrors(task).slice(0, 2).map(errorText);
+  const open = task.openErrors.filter(isTelling).slice(0, 2).map(errorText);
   const ran = lastRun(task.steps);
   const state = [
     ...(newest === undefined
@@ -90,10 +95,8 @@ function lastSaid(messages: readonly Message[]): string {
 
 function intentOf({ requests }: Reading): string[] {
   const telling = requests.filter(({ text }) => text.length >= TELLING);
-  const [first] = telling;
-  const newest = telling.slice(-REQUESTS);
-  const shown = first === undefined || newest.includes(first) ? newest : [first, ...newest];
-  return shown.map(({ text }) => clipEnd(firstSentence(text), LONGEST));
+  const shown = new Set([...telling.slice(0, 1), ...telling.slice(-REQUESTS)]);
+  return [...shown].map(({ text }) => clipEnd(firstSentence(text), LONGEST));
 }
 
 /** Changed files or, if there are none, the last ones read; the most recently touched last. */
@@ -105,13 +108,6 @@ function activeFiles(steps: readonly Step[], last: readonly string[]): string[] 
   const pathOf = (item: string): string => item.replace(/ \([^()]{1,40}\)$/, "");
   const now = new Set(shown.map(pathOf));
   return [...last.filter((item) => !now.has(pathOf(item))), ...shown].slice(-MOST);
-}
-
-function decisionsOf({ decisions }: Reading): string[] {
-  return decisions
-    .map(({ text }) => text)
-    .filter(isTellingDecision)
-    .slice(-MOST);
 }
 
 /** Number of rules from the start and from the end that are compared with each other. */
@@ -136,7 +132,7 @@ function constraintsOf(task: Reading, last: readonly string[]): string[] {
 }
 
 function errorsOf(task: Reading, last: readonly string[]): string[] {
-  const open = tellingErrors(task).map(errorText);
+  const open = task.openErrors.filter(isTelling).map(errorText);
   const solved = solvedErrors(task).map((error) => `${errorText(error)} (passed later)`);
   const errors = [...open, ...solved].slice(0, MOST_ERRORS).toReversed();
   const corrections = task.requests
@@ -150,11 +146,7 @@ function errorsOf(task: Reading, last: readonly string[]): string[] {
   return [...last.filter((item) => !known.has(bare(item))), ...now].slice(-MOST);
 }
 
-/** Failures of work; looking for a file that does not exist is not one. */
-function tellingErrors({ openErrors }: Reading): OpenError[] {
-  return openErrors.filter(isTelling);
-}
-
+/** A failure of work; looking for a file that does not exist is not one. */
 function isTelling({ text, from }: OpenError): boolean {
   return TROUBLE.test(text) && !LOOKING.test(from);
 }
@@ -189,16 +181,15 @@ function nextSteps(task: Reading, last: readonly string[], log: readonly Worklog
   );
   if (listed.length > 0) return listed.slice(0, MOST);
   const reply = task.messages.findLast((one) => one.role === "assistant" && messageText(one) !== "");
-  const listedLast = reply === undefined ? [] : listedSteps(messageText(reply));
+  const answer = reply === undefined ? "" : messageText(reply);
+  const listedLast = listedSteps(answer);
   const stated = listedLast.length > 0 ? listedLast : task.nextSteps;
   const open = task.answered
     ? []
     : task.requests.slice(-1).map(({ text }) => `${FINISH}${clipEnd(firstSentence(text), LONGEST)}`);
   if (stated.length > 0) return [...open, ...stated].slice(0, MOST);
-  const said = `${log
-    .slice(-3)
-    .map(({ text }) => text)
-    .join("\n")}\n${reply === undefined ? "" : messageText(reply)}`;
+  const newest = log.slice(-3).map(({ text }) => text);
+  const said = [...newest, answer].join("\n");
   const kept = last.filter(
     (step) => !step.startsWith(FINISH) && heldBy(step, said) < DONE && !open.includes(step),
   );
@@ -209,12 +200,6 @@ function nextSteps(task: Reading, last: readonly string[], log: readonly Worklog
 const FINISH = "Finish: ";
 /** Share of a step's words in the newest turns from which it counts as done. */
 const DONE = 0.8;
-
-/** Lines of a turn that continued are rewritten. */
-function worklogMerged(last: readonly string[], log: readonly WorklogLine[]): string[] {
-  const isOld = (item: string): boolean => !log.some(({ asked }) => item.startsWith(`${asked} → `));
-  return [...last.filter(isOld), ...log.map(({ text }) => text)];
-}
 
 function merged(last: readonly string[], now: readonly string[]): string[] {
   const distinct = [...new Set(now)];
