@@ -1,3 +1,5 @@
+import { promisify } from "node:util";
+import zlib from "node:zlib";
 import type { HttpBindings } from "@hono/node-server";
 import type { CompactionReport } from "compact-context/internal/core/report";
 import { errorMessage, isObject } from "compact-context/internal/errors";
@@ -113,23 +115,30 @@ interface Passing {
 /** Handles one call: compacts, forwards, and streams the answer back. */
 async function passOn(context: Context, wire: Wire, options: ProxyOptions): Promise<Response> {
   const { raw } = context.req;
-  const bytes = new Uint8Array(await raw.arrayBuffer());
-  const send: Passing["send"] = (body, headers) => forward(context, options, body, headers);
+  let { headers } = raw;
+  let bytes = new Uint8Array(await raw.arrayBuffer());
+  const send: Passing["send"] = (body, given = headers) => forward(context, options, body, given);
   const unmodified = async (reason: string, response = () => send(bytes)): Promise<Response> => {
     options.tally.count("unmodified");
     options.problem(`a call was sent unmodified: ${reason}`);
     return marked(await response(), "sent-unmodified");
   };
-  const packed = raw.headers.get("content-encoding") ?? "identity";
-  if (packed !== "identity") return unmodified(`its body is packed (${packed})`);
-  const target = targetOf(options.upstreams, new URL(raw.url), raw.headers);
+  const target = targetOf(options.upstreams, new URL(raw.url), headers);
   // Some clients name no content type, or a wrong one.
-  const isRead = callKind(target) !== undefined || /json/.test(raw.headers.get("content-type") ?? "");
-  const body = isRead ? jsonIn(bytes) : undefined;
+  if (callKind(target) === undefined && !/json/.test(headers.get("content-type") ?? "")) return send(bytes);
+  const packed = headers.get("content-encoding") ?? "identity";
+  if (packed !== "identity") {
+    const plain = await unpacked(bytes, packed);
+    if (plain === undefined) return unmodified(`its body is compressed and cannot be read (${packed})`);
+    bytes = plain;
+    headers = new Headers(headers);
+    headers.delete("content-encoding");
+  }
+  const body = jsonIn(bytes);
   if (body === undefined) return send(bytes);
   let call: WireCall;
   try {
-    call = await wire(target, raw.headers, body, raw.signal);
+    call = await wire(target, headers, body, raw.signal);
   } catch (error) {
     if (raw.signal.aborted) throw error;
     return unmodified(errorMessage(error));
@@ -258,6 +267,25 @@ function untilCut(
     },
     cancel: (reason) => reader.cancel(reason),
   });
+}
+
+/** How Node unpacks a body; Node 20 has no `zstd`. */
+const UNPACK: Readonly<Record<string, typeof zlib.gunzip | undefined>> = {
+  gzip: zlib.gunzip,
+  deflate: zlib.inflate,
+  br: zlib.brotliDecompress,
+  zstd: "zstdDecompress" in zlib ? (zlib.zstdDecompress as typeof zlib.gunzip) : undefined,
+};
+
+/** Undefined for a body that is damaged, too large, or packed in another way. */
+async function unpacked(bytes: Uint8Array, encoding: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const unpack = UNPACK[encoding.toLowerCase()];
+  if (unpack === undefined) return undefined;
+  const whole = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(unpack);
+  return whole(bytes, { maxOutputLength: MOST_BODY_BYTES }).then(
+    (plain) => new Uint8Array(plain),
+    () => undefined,
+  );
 }
 
 /** The object in a JSON body; undefined for anything else. */
