@@ -1,19 +1,9 @@
-import { createLruMap, requireKnown } from "../../errors.ts";
-import {
-  createHostPreflight,
-  type FailedCall,
-  fitHarder,
-  HOST_HINT,
-  HOST_OPTIONS,
-  type HostCall,
-  type HostManager,
-  type HostOptions,
-} from "../../host.ts";
+import { createLruMap } from "../../errors.ts";
+import { type FailedCall, fitHarder, type HostCall, hostPreflight, type ManagedOptions } from "../../host.ts";
 import { describedTool, objectOf, positiveOf, textOf, wordsOf } from "../../providers/request.ts";
 import { readBeginning, streamOf, wholeOf } from "../../wire/streamed.ts";
 
-export interface LanguageModelMiddlewareOptions extends HostOptions {
-  readonly manager: HostManager;
+export interface LanguageModelMiddlewareOptions extends ManagedOptions {
   /** The conversation of the prompt; a function of the call if one model serves several. */
   readonly sessionId: string | ((params: CallParams) => string | Promise<string>);
 }
@@ -64,8 +54,7 @@ const MAX_SESSIONS = 256;
 export function compactLanguageModelMiddleware(
   options: LanguageModelMiddlewareOptions,
 ): CompactLanguageModelMiddleware {
-  requireKnown(options, { ...HOST_OPTIONS, sessionId: true }, HOST_HINT);
-  const preflight = createHostPreflight(options.manager, options);
+  const preflight = hostPreflight(options, { sessionId: true });
   const made = new WeakMap<object, Made>();
   const reported = createLruMap<unknown>(MAX_SESSIONS);
   const note = (params: object, usage: unknown): void => {
@@ -165,8 +154,7 @@ export function inParts(message: unknown): unknown {
 
 // ---- before each step
 
-export interface PrepareStepOptions extends HostOptions {
-  readonly manager: HostManager;
+export interface PrepareStepOptions extends ManagedOptions {
   /** The conversation that the messages belong to. */
   readonly sessionId: string;
   /** The system prompt or messages, for counting: AI SDK 6 does not pass them to `prepareStep`; 7 does. */
@@ -176,14 +164,6 @@ export interface PrepareStepOptions extends HostOptions {
   /** The call's own limit, to reserve room for the answer: neither version passes it. */
   readonly maxOutputTokens?: number | undefined;
 }
-
-const STEP_OPTIONS = {
-  ...HOST_OPTIONS,
-  sessionId: true,
-  system: true,
-  tools: true,
-  maxOutputTokens: true,
-} as const;
 
 /** The fields of `prepareStep`'s argument that are used. */
 export interface Step<Message> {
@@ -202,9 +182,9 @@ export type PrepareStep = <Message>(step: Step<Message>) => Promise<{ messages: 
  * `InsufficientBudget` if what must stay does not fit.
  */
 export function compactPrepareStep(options: PrepareStepOptions): PrepareStep {
-  requireKnown(options, STEP_OPTIONS, HOST_HINT);
-  const { manager, sessionId, maxOutputTokens } = options;
-  const preflight = createHostPreflight(manager, options);
+  const own = { sessionId: true, system: true, tools: true, maxOutputTokens: true } as const;
+  const preflight = hostPreflight(options, own);
+  const { sessionId, maxOutputTokens } = options;
   const tools = toolList(options.tools);
   return async (step) => {
     const system = wordsOf(options.system) || wordsOf(step.instructions);

@@ -3,15 +3,7 @@ import { contentHash } from "../../core/message.ts";
 import type { TextModel, TextModelAnswer, TextModelRequest } from "../../core/ports.ts";
 import type { PreflightRequest } from "../../core/request.ts";
 import { CompactError, createLruMap, defined, requireKnown, requireOptions } from "../../errors.ts";
-import {
-  createHostPreflight,
-  fitHarder,
-  HOST_HINT,
-  HOST_OPTIONS,
-  type HostCall,
-  type HostManager,
-  type HostOptions,
-} from "../../host.ts";
+import { fitHarder, type HostCall, hostPreflight, type ManagedOptions } from "../../host.ts";
 import { answerOf, createUsageOnce, stopOf, wordsIn } from "../../providers/bodies.ts";
 import { createTolerantCall, objectOf, textOf, windowOf } from "../../providers/request.ts";
 import {
@@ -25,8 +17,7 @@ import {
   toolsOf,
 } from "./sdk.ts";
 
-export interface MiddlewareOptions extends HostOptions {
-  readonly manager: HostManager;
+export interface MiddlewareOptions extends ManagedOptions {
   /**
    * The conversation of the messages, or a function of the runtime that returns it. Default: the run's
    * `configurable.thread_id`; otherwise the first message identifies the conversation.
@@ -65,8 +56,7 @@ export function compactMiddleware(
 ): PersistingMiddleware;
 export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware;
 export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware | PersistingMiddleware {
-  requireKnown(options, { ...HOST_OPTIONS, sessionId: true, persist: true }, HOST_HINT);
-  const preflight = createHostPreflight(options.manager, options);
+  const preflight = hostPreflight(options, { sessionId: true, persist: true });
   const once = createUsageOnce();
   const beside = createLruMap<Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">>(MAX_SESSIONS);
 

@@ -1,16 +1,9 @@
-import { CompactError, requireKnown } from "../../errors.ts";
-import {
-  createHostPreflight,
-  HOST_HINT,
-  HOST_OPTIONS,
-  type HostManager,
-  type HostOptions,
-} from "../../host.ts";
+import { CompactError } from "../../errors.ts";
+import { hostPreflight, type ManagedOptions } from "../../host.ts";
 import { type Json, objectOf } from "../../providers/request.ts";
 import { inParts, toolList } from "../ai-sdk/middleware.ts";
 
-export interface MastraProcessorOptions extends HostOptions {
-  readonly manager: HostManager;
+export interface MastraProcessorOptions extends ManagedOptions {
   /** The conversation of the messages. Default: the thread of the agent's memory. */
   readonly sessionId?: string;
 }
@@ -40,8 +33,7 @@ export interface CompactProcessor {
  * changes made there would be stored. Rejects with `InsufficientBudget` if what must stay does not fit.
  */
 export function compactProcessor(options: MastraProcessorOptions): CompactProcessor {
-  requireKnown(options, { ...HOST_OPTIONS, sessionId: true }, HOST_HINT);
-  const preflight = createHostPreflight(options.manager, options);
+  const preflight = hostPreflight(options, { sessionId: true });
   return {
     id: "compact",
     processInputStep({ state, tools, modelSettings }) {

@@ -5,8 +5,8 @@ import {
   createHostPreflight,
   HOST_HINT,
   HOST_OPTIONS,
-  type HostManager,
-  type HostOptions,
+  hostPreflight,
+  type ManagedOptions,
 } from "../../host.ts";
 import { objectOf, positiveOf } from "../../providers/request.ts";
 
@@ -23,8 +23,7 @@ interface SessionLike {
   clearSession(): Promise<void>;
 }
 
-export interface CompactSessionOptions<Store extends SessionLike> extends HostOptions {
-  readonly manager: HostManager;
+export interface CompactSessionOptions<Store extends SessionLike> extends ManagedOptions {
   /** The session that stores the items: any session of the SDK or a custom one. */
   readonly underlyingSession: Store;
   /** Default: the underlying session's own id. */
@@ -186,8 +185,7 @@ interface InputFilter {
   preserveInputIdentity: boolean;
 }
 
-export interface InputFilterOptions extends HostOptions {
-  readonly manager: HostManager;
+export interface InputFilterOptions extends ManagedOptions {
   /** The conversation of the list; a function if one runner serves several, or agents run inside agents. */
   readonly sessionId: string | ((call: FilterCall) => string | Promise<string>);
   /** Puts the manager's events under the current span; also pass it in the manager's `exporters`. */
@@ -202,9 +200,8 @@ const MAX_SESSIONS = 256;
  * run's history) stays unchanged. Rejects with `InsufficientBudget` if what must stay does not fit.
  */
 export function compactInputFilter(options: InputFilterOptions): InputFilter {
-  requireKnown(options, { ...HOST_OPTIONS, sessionId: true, spans: true }, HOST_HINT);
+  const preflight = hostPreflight(options, { sessionId: true, spans: true });
   const { manager, sessionId, spans } = options;
-  const preflight = createHostPreflight(manager, options);
   const warned = createLruMap<true>(MAX_SESSIONS);
 
   const filter = async <Data extends ModelInput>(call: FilterCall<Data>): Promise<Data> => {

@@ -1,17 +1,8 @@
-import { requireKnown } from "../../errors.ts";
-import {
-  createHostPreflight,
-  HOST_HINT,
-  HOST_OPTIONS,
-  type HostManager,
-  type HostOptions,
-} from "../../host.ts";
+import { hostPreflight, type ManagedOptions } from "../../host.ts";
 import { createUsageOnce } from "../../providers/bodies.ts";
 import { type Json, objectOf, objectsIn, textOf, wordsOf } from "../../providers/request.ts";
 
-export interface OpencodePluginOptions extends HostOptions {
-  readonly manager: HostManager;
-}
+export type OpencodePluginOptions = ManagedOptions;
 
 /** A message of opencode. */
 interface OpencodeMessage {
@@ -45,8 +36,7 @@ export interface OpencodeHooks {
  * with `InsufficientBudget` if what must stay does not fit.
  */
 export function compactPlugin(options: OpencodePluginOptions): () => Promise<OpencodeHooks> {
-  requireKnown(options, { ...HOST_OPTIONS }, HOST_HINT);
-  const preflight = createHostPreflight(options.manager, options);
+  const preflight = hostPreflight(options, {});
   return async () => {
     const once = createUsageOnce();
     const systems = new Map<string, string>();
