@@ -17,14 +17,11 @@ import {
   type Step,
   spoken,
 } from "./create-codec.ts";
+import { mediaFromUrl, mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
 import {
   arrayAt,
   copyWith,
   filled,
-  mediaFromUrl,
-  mediaFromValue,
-  mediaUrl,
-  mediaWords,
   type NativeObject,
   objectOf,
   ROLES,
@@ -60,7 +57,7 @@ export const aiSdkCodec: NativeCodec = createCodec({
       ? rewriteField(native, "parts", slotsOf(native, "message"), parts, writeUi)
       : rewriteField(native, "content", slotsOf(native, "message"), parts, write),
   build: (steps, context) =>
-    isUi(context.sample) ? buildUiMessages(steps) : steps.map((step) => buildStep(step, context)),
+    isUi(context.natives()[0]) ? buildUiMessages(steps) : steps.map((step) => buildStep(step, context)),
 });
 
 function isUi(entry: unknown): boolean {

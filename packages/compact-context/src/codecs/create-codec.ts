@@ -16,8 +16,9 @@ import {
 import type { Codec } from "../core/ports.ts";
 import { requireList } from "../errors.ts";
 import { likelihood } from "./detect.ts";
-import { arrayAt, mediaWords, type NativeObject, objectAt, readNative, requireMessages } from "./native.ts";
-import { holdsOnlyResults, partsOf, type Slot } from "./slots.ts";
+import { mediaWords } from "./media.ts";
+import { arrayAt, type NativeObject, objectAt, readNative, requireMessages } from "./native.ts";
+import { holdsOnlyResults, partsOf, type Slot, textPart } from "./slots.ts";
 
 /** What a codec reads from one native entry. Calls and results without a native id have the id "". */
 export interface Reading {
@@ -29,12 +30,7 @@ export interface Reading {
 
 /** Context for building new entries. */
 export interface BuildContext {
-  /**
-   * The first native entry of this format in the list; new entries follow its style if the format has
-   * several.
-   */
-  readonly sample: unknown;
-  /** All native entries of this format. */
+  /** The native entries of this format; new ones follow the style of the first if the format has several. */
   natives(): readonly unknown[];
   /** The name of the call with this id, from anywhere in the list; "" if there is none. */
   callName(id: string): string;
@@ -121,7 +117,19 @@ function decodeList(
 }
 
 function encodeList(spec: CodecSpec, messages: readonly Message[]): unknown[] {
-  const context = buildContext(spec.format, messages);
+  const isNative = ({ native, format }: Message): boolean => native !== undefined && format === spec.format;
+  let natives: readonly unknown[] | undefined;
+  let names: Map<string, string> | undefined;
+  const context: BuildContext = {
+    natives() {
+      natives ??= messages.filter(isNative).map(({ native }) => native);
+      return natives;
+    },
+    callName(id) {
+      names ??= callNames(messages);
+      return names.get(id) ?? "";
+    },
+  };
   const list: unknown[] = [];
   let run: Message[] = [];
   const flush = (): void => {
@@ -134,7 +142,7 @@ function encodeList(spec: CodecSpec, messages: readonly Message[]): unknown[] {
   for (const message of messages) {
     if (isBare)
       isBare = message.role === "assistant" && !message.parts.some(({ type }) => type === "reasoning");
-    if (!isNative(message, spec.format)) {
+    if (!isNative(message)) {
       run.push(message);
       continue;
     }
@@ -149,26 +157,9 @@ function encodeList(spec: CodecSpec, messages: readonly Message[]): unknown[] {
 }
 
 function nativeOf(message: Message, { rewrite }: CodecSpec): unknown {
-  if (message.edited !== true) return message.native;
-  return message.parts.length === 0
-    ? undefined
-    : rewrite(objectAt(message.native, message.id), message.parts);
-}
-
-function isNative(message: Message, format: Format): boolean {
-  return message.native !== undefined && message.format === format;
-}
-
-function buildContext(format: Format, messages: readonly Message[]): BuildContext {
-  let names: Map<string, string> | undefined;
-  return {
-    sample: messages.find((message) => isNative(message, format))?.native,
-    natives: () => messages.filter((message) => isNative(message, format)).map(({ native }) => native),
-    callName(id) {
-      names ??= callNames(messages);
-      return names.get(id) ?? "";
-    },
-  };
+  const { native, parts, edited, id } = message;
+  if (edited !== true) return native;
+  return parts.length === 0 ? undefined : rewrite(objectAt(native, id), parts);
 }
 
 // ---- the steps of new entries
@@ -257,10 +248,8 @@ function gatherResults(steps: readonly Step[]): Step[] {
     else {
       const answers = step.calls.map((call) => byId.get(call.id)?.find((result) => unplaced.has(result)));
       gathered.push(withoutUnanswered(step, answers));
-      place(
-        step,
-        answers.filter((answer) => answer !== undefined),
-      );
+      const found = answers.filter((answer) => answer !== undefined);
+      place(step, found);
     }
   }
   return gathered;
@@ -270,16 +259,16 @@ function withoutUnanswered(step: Step, answers: readonly unknown[]): Step {
   const isUnanswered = (call: ToolCallPart, index: number): boolean =>
     call.providerExecuted === true && answers[index] === undefined;
   if (!step.calls.some(isUnanswered)) return step;
-  const words = step.calls.filter(isUnanswered).map((call): TextPart => {
-    return { type: "text", text: `[${call.name} ${argumentsText(call)}]` };
-  });
+  const words = step.calls
+    .filter(isUnanswered)
+    .map((call) => textPart(`[${call.name} ${argumentsText(call)}]`));
   const calls = step.calls.filter((call, index) => !isUnanswered(call, index));
   return { ...step, content: [...step.content, ...words], calls };
 }
 
 /** A result's content as a list of parts. */
 export function piecesOf(content: ToolResultPart["content"]): readonly Content[] {
-  return typeof content === "string" ? [{ type: "text", text: content }] : content;
+  return typeof content === "string" ? [textPart(content)] : content;
 }
 
 /** The text of a step that calls nothing and says nothing else. */
@@ -332,7 +321,7 @@ export function createIds(previous: readonly Message[]): Ids {
         add(open, message);
         return parts;
       }
-      if (goesOn(message)) leaveBehind(open);
+      leaveBehind(open, message);
       return parts.map((part, index) => {
         const identified = lacksId(part) ? withId(part, `${id}_${index + 1}`, open) : part;
         note(open, identified);
@@ -389,26 +378,23 @@ interface OpenCalls {
 }
 
 function add(open: OpenCalls, message: Identified): void {
-  if (goesOn(message)) leaveBehind(open);
+  leaveBehind(open, message);
   for (const part of message.parts) note(open, part);
 }
 
-function goesOn({ role, parts }: Identified): boolean {
-  return role === "user" && parts.length > 0 && !parts.some((part) => part.type === "toolResult");
-}
-
-function leaveBehind(open: OpenCalls): void {
+/** A user who goes on leaves the open calls behind. */
+function leaveBehind(open: OpenCalls, { role, parts }: Identified): void {
+  if (role !== "user" || parts.length === 0 || parts.some((part) => part.type === "toolResult")) return;
   open.left.push(...open.calls);
   open.calls = [];
 }
 
-function lacksId(part: Part): boolean {
+function lacksId(part: Part): part is ToolCallPart | ToolResultPart {
   return (part.type === "toolCall" || part.type === "toolResult") && part.id === "";
 }
 
-function withId(part: Part, suffix: string, open: OpenCalls): Part {
+function withId(part: ToolCallPart | ToolResultPart, suffix: string, open: OpenCalls): Part {
   if (part.type === "toolCall") return { ...part, id: `call_${suffix}` };
-  if (part.type !== "toolResult") return part;
   const isNamed = (call: ToolCallPart): boolean => part.name !== undefined && call.name === part.name;
   const call = open.calls.find(isNamed) ?? open.left.find(isNamed) ?? open.calls[0] ?? open.left[0];
   return { ...part, id: call?.id ?? `result_${suffix}` };

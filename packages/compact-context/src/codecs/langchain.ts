@@ -17,15 +17,12 @@ import {
   type Step,
 } from "./create-codec.ts";
 import { instanceKind } from "./detect.ts";
+import { mediaFromUrl, mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
 import {
   copyWith,
   filled,
   inputObject,
   invalidMessages,
-  mediaFromUrl,
-  mediaFromValue,
-  mediaUrl,
-  mediaWords,
   type NativeObject,
   objectAt,
   objectOf,
@@ -265,9 +262,9 @@ const SUMMARY = { lc_source: "summarization" };
 
 /** Follows the list: serialized messages, instances, or plain `{role, content}`. */
 function build(steps: readonly Step[], context: BuildContext): unknown[] {
-  const { sample } = context;
-  const isSerialised = isObject(sample) && sample.lc === 1;
-  const beside = isInstance(sample) ? context.natives().filter(isInstance) : [];
+  const natives = context.natives();
+  const isSerialised = objectOf(natives[0]).lc === 1;
+  const beside = isInstance(natives[0]) ? natives.filter(isInstance) : [];
   const used = new Set<string>();
   const built = steps.flatMap((step) => buildStep(step, context));
   return built.map(({ role, id: wished, ...rest }, index) => {

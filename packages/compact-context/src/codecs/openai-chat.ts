@@ -8,17 +8,12 @@ import {
 } from "../core/message.ts";
 import { isObject } from "../errors.ts";
 import { createCodec, type NativeCodec, piecesOf, type Reading, type Step, spoken } from "./create-codec.ts";
+import { mediaFromData, mediaFromUrl, mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
 import {
   arrayAt,
   copyWith,
   filled,
   isBlockList,
-  mediaFromData,
-  mediaFromUrl,
-  mediaFromValue,
-  mediaReference,
-  mediaUrl,
-  mediaWords,
   type NativeObject,
   objectAt,
   objectOf,
@@ -118,7 +113,8 @@ function fieldSlots({ refusal, audio }: NativeObject, place: string): readonly S
   if (filled(refusal) !== undefined) slots.push(slot("refusal", textPart(jsonText(refusal)), place));
   if (isObject(audio)) {
     const words = filled(audio.transcript);
-    const part = words === undefined ? mediaReference("audio/*", { name: audio.id }) : textPart(words);
+    const part =
+      words === undefined ? mediaFromValue(undefined, "audio/*", { name: audio.id }) : textPart(words);
     slots.push(slot("audio", part, place));
   }
   return slots;

@@ -27,10 +27,8 @@ export interface Tracer {
    * progress. Never rejects.
    */
   flush(): Promise<void>;
-  /** Losses since the last call. */
+  /** Losses since the last call, those of warnings about losses aside. */
   takeLosses(): readonly EventLoss[];
-  /** Undelivered events, counted per exporter; warnings about losses are not counted. */
-  readonly dropped: number;
 }
 
 export interface TracerOptions {
@@ -57,8 +55,8 @@ export function createTracer(options: TracerOptions): Tracer {
   const { exporters, redact } = options;
   const report = createReport(options.onError ?? ((line) => console.error(line)), redact);
   let losses: EventLoss[] = [];
-  /** Events that reached no queue because of an internal failure, such as a clock that throws. */
-  let unsent = 0;
+  /** An event reached no queue because of an internal failure, such as a clock that throws. */
+  let isFailing = false;
   const settings = {
     maxQueue: options.maxQueue ?? 1000,
     maxQueueBytes: options.maxQueueBytes ?? 8 * 1024 * 1024,
@@ -87,8 +85,8 @@ export function createTracer(options: TracerOptions): Tracer {
       try {
         return send(draft);
       } catch (error) {
-        if (unsent === 0) report("compact", "events cannot be exported", error);
-        unsent += 1;
+        if (!isFailing) report("compact", "events cannot be exported", error);
+        isFailing = true;
         return draft;
       }
     },
@@ -99,9 +97,6 @@ export function createTracer(options: TracerOptions): Tracer {
       const taken = losses;
       losses = [];
       return taken;
-    },
-    get dropped() {
-      return queues.reduce((total, queue) => total + queue.lost, unsent);
     },
   };
 }
@@ -237,7 +232,7 @@ interface WaitingEvent {
 }
 
 interface RecorderOptions extends DescriptionContext {
-  readonly sink: Omit<Tracer, "dropped">;
+  readonly sink: Tracer;
   /** Announced first. */
   readonly first: SessionEvent | undefined;
   archive(): Promise<ArchiveStore>;

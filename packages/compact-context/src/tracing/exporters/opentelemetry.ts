@@ -3,10 +3,9 @@ import { createLruMap, requireKnown } from "../../errors.ts";
 import { notBefore, roundStep } from "../tracer.ts";
 import {
   attemptsIn,
-  createMeasures,
+  METRICS,
+  measureEvent,
   type OpenTelemetryAttributes,
-  type OpenTelemetryContext,
-  type OpenTelemetryMeter,
   requestAttributes,
   type Usage,
 } from "./metrics.ts";
@@ -96,7 +95,7 @@ function createSender(
     }
     return span;
   };
-  const measure = createMeasures(api.metrics.getMeter(SCOPE));
+  const writeMetric = createWriter(api.metrics.getMeter(SCOPE));
   // A compaction without a last event ends with its newest step.
   const rounds = createLruMap<OpenRound>(MAX_ROUNDS, (round) => endRound({ ...round, failed: true }));
 
@@ -113,7 +112,7 @@ function createSender(
 
   return (event, place) => {
     const context = place?.context ?? api.context.active();
-    measure(event, context);
+    measureEvent(event, (name, value, attributes) => writeMetric(name)(value, attributes, context));
     const part = roundStep(event);
     const attributes = eventAttributes(event, payload);
     if (part === undefined) {
@@ -137,6 +136,23 @@ function createSender(
     round.span.setAttributes(eventAttributes(last, false));
     if (round.summary !== undefined) round.span.setAttributes({ [OUTPUT]: round.summary });
     endRound(round);
+  };
+}
+
+type Write = (value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext) => void;
+
+/** Creates each instrument at its first value. */
+function createWriter(meter: OpenTelemetryMeter): (name: string) => Write {
+  const writers = new Map<string, Write>();
+  return (name) => {
+    const known = writers.get(name);
+    if (known !== undefined) return known;
+    const { kind, ...options } = { ...METRICS[name] };
+    const made =
+      kind === "counter" ? meter.createCounter(name, options) : meter.createHistogram(name, options);
+    const write: Write = (...given) => ("add" in made ? made.add(...given) : made.record(...given));
+    writers.set(name, write);
+    return write;
   };
 }
 
@@ -220,6 +236,28 @@ export interface OpenTelemetryApi {
   readonly metrics: {
     getMeter(name: string, version?: string): OpenTelemetryMeter;
   };
+}
+
+/** Opaque. */
+export interface OpenTelemetryContext {
+  getValue(key: symbol): unknown;
+}
+
+interface InstrumentOptions {
+  readonly description?: string;
+  readonly unit?: string;
+}
+
+/** `add` and `record` are methods, since those of `@opentelemetry/api` take a narrower context. */
+interface OpenTelemetryMeter {
+  createCounter(
+    name: string,
+    options?: InstrumentOptions,
+  ): { add(value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext): void };
+  createHistogram(
+    name: string,
+    options?: InstrumentOptions,
+  ): { record(value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext): void };
 }
 
 export interface OpenTelemetryIds {
