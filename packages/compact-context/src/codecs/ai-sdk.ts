@@ -250,12 +250,8 @@ function buildUiMessages(steps: readonly Step[]): unknown[] {
     const id = used.has(message.id) ? `${message.id}-${index}` : message.id;
     used.add(id);
     const answers = steps[index + 1]?.results ?? [];
-    const tools = calls.map((call) =>
-      buildTool(
-        call,
-        answers.find((result) => result.id === call.id),
-      ),
-    );
+    const answerOf = (call: ToolCallPart) => answers.find((result) => result.id === call.id);
+    const tools = calls.map((call) => buildTool(call, answerOf(call)));
     const parts = [...[...content, ...results].map((part) => writeUi(part)), ...tools];
     if (role === "user") return [{ id, role, parts }];
     return [{ id, role: role === "assistant" || role === "tool" ? "assistant" : "system", parts }];

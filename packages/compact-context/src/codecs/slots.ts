@@ -143,27 +143,26 @@ export function joinedContent(before: unknown, blocks: readonly unknown[], textT
  */
 export function rewriteBlocks(slots: readonly Slot[], parts: readonly Part[], write: BlockWriter): unknown[] {
   const originals = partsOf(slots);
-  const matches = matchParts(originals, parts);
+  const partOf = matchParts(originals, parts);
+  const taken = new Set(partOf.values());
   const blocks: unknown[] = [];
   let next = 0;
   let position = 0;
   const buildUntil = (end: number): void => {
     for (; position < end; position++) {
       const part = parts[position];
-      if (part !== undefined && !matches.taken.has(position)) blocks.push(write(part));
+      if (part !== undefined && !taken.has(position)) blocks.push(write(part));
     }
   };
   for (const one of slots) {
     const indexes = one.parts.map(() => next++);
-    const kept = indexes.flatMap((index) => matches.partOf.get(index) ?? []);
+    const kept = indexes.flatMap((index) => partOf.get(index) ?? []);
     if (one.parts.length > 0 && kept.length === 0) continue;
     if (kept.length > 0) buildUntil(Math.min(...kept));
-    blocks.push(
-      indexes.reduce<unknown>(
-        (block, index) => patched(block, originals[index], parts[matches.partOf.get(index) ?? -1], write),
-        one.block,
-      ),
-    );
+    let { block } = one;
+    for (const index of indexes)
+      block = patched(block, originals[index], parts[partOf.get(index) ?? -1], write);
+    blocks.push(block);
   }
   buildUntil(parts.length);
   return blocks;
@@ -181,13 +180,8 @@ function patched(
   return isText ? { ...block, text: part.text } : write(part, block);
 }
 
-interface Matches {
-  /** Maps the index of an original to the index of the part that replaces it. */
-  readonly partOf: ReadonlyMap<number, number>;
-  readonly taken: ReadonlySet<number>;
-}
-
-function matchParts(originals: readonly Part[], parts: readonly Part[]): Matches {
+/** By the index of an original: the index of the part that replaces it. */
+function matchParts(originals: readonly Part[], parts: readonly Part[]): ReadonlyMap<number, number> {
   const partOf = new Map<number, number>();
   const taken = new Set<number>();
   // Parts are mostly in the order of their originals: leading claimed originals are skipped.
@@ -211,13 +205,13 @@ function matchParts(originals: readonly Part[], parts: readonly Part[]): Matches
     }
   };
   claim(samePart);
-  claim(sameTool);
+  claim((original, part) => original.type === part.type && sameTool(original, part));
   claim((original, part) => original.type === part.type && !differentTool(original, part));
-  return { partOf, taken };
+  return partOf;
 }
 
 function sameTool(original: Part, part: Part): boolean {
-  return original.type === part.type && "id" in original && "id" in part && original.id === part.id;
+  return "id" in original && "id" in part && original.id === part.id;
 }
 
 function differentTool(original: Part, part: Part): boolean {
