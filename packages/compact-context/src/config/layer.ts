@@ -88,10 +88,9 @@ export function formatProblem(problem: ConfigProblem): string {
 export function configError(problems: readonly ConfigProblem[]): CompactError {
   const lines = problems.slice(0, LISTED).map(formatProblem);
   if (problems.length > LISTED) lines.push(`and ${problems.length - LISTED} more`);
+  const [only = "", ...others] = lines;
   const message =
-    lines.length === 1
-      ? (lines[0] ?? "")
-      : `${problems.length} problems in the configuration:\n  ${lines.join("\n  ")}`;
+    others.length === 0 ? only : `${problems.length} problems in the configuration:\n  ${lines.join("\n  ")}`;
   const place = problems[0]?.place || problems[0]?.path;
   const inFile = problems.some(({ line }) => line !== undefined);
   const next = inFile
@@ -155,19 +154,12 @@ export function readLayer({ value, problems: found, problemAt, spell = (name) =>
     const isModels = note.schema.type === "object";
     const problem = (message: string): ConfigProblem => problemAt(written, "value", message);
     values.set(path.join("."), { path, value: isModels ? undefined : given, problem });
-    if (isModels) {
-      readModels(given, path, problem);
-      return;
-    }
-    for (const fault of faultsOf(note, given))
-      report(problemAt([...written, ...fault.path], "value", fault.message));
-  };
-
-  const readModels = (given: unknown, path: readonly string[], problem: Assigned["problem"]): void => {
-    for (const [name, inner] of entriesOf(given, "names", problem)) {
+    for (const [name, inner] of isModels ? entriesOf(given, "names", problem) : []) {
       if (name === "__proto__") report(problem("cannot hold `__proto__`"));
       else read(ofModel, inner, [...path, name], [...path, name]);
     }
+    for (const fault of isModels ? [] : faultsOf(note, given))
+      report(problemAt([...written, ...fault.path], "value", fault.message));
   };
 
   const suggestion = (key: string, group: Group): string =>
@@ -253,11 +245,6 @@ export function mergeConfig(input: CompactConfigInput, windowOf?: WindowOf): Com
   return mergeLayers([codeLayer(input, "")], windowOf);
 }
 
-/** Merges values over the default policy. Throws `InvalidConfig`. */
-export function mergePolicy(given: CompactConfigInput["policy"]): Policy {
-  return mergeConfig({ policy: given }).policy;
-}
-
 /**
  * Merges the layers over the defaults; later layers win. Throws `InvalidConfig` with the problems of all
  * layers.
@@ -293,7 +280,8 @@ function laidOver(layers: readonly Layer[]): CompactConfig {
     if (value === undefined) continue;
     let group = config;
     path.slice(0, -1).forEach((step, depth) => {
-      const name = isModelName(path, depth) ? step : toCamelCase(step);
+      const isModelName = depth === 1 && path[0] === "models";
+      const name = isModelName ? step : toCamelCase(step);
       const before = Object.hasOwn(group, name) ? group[name] : undefined;
       const inner = { ...(before as object | undefined) };
       group[name] = inner;
@@ -302,10 +290,6 @@ function laidOver(layers: readonly Layer[]): CompactConfig {
     group[toCamelCase(path.at(-1) ?? "")] = value;
   }
   return config as unknown as CompactConfig;
-}
-
-function isModelName(path: readonly string[], depth: number): boolean {
-  return depth === 1 && path[0] === "models";
 }
 
 /** Checks settings that are valid one by one but contradict each other. */
@@ -367,18 +351,15 @@ function contradiction(small: Bound, large: Bound, layers: readonly Layer[]): Co
   );
 }
 
-/** A policy with a reachable target, and what to report if it had none. */
-interface SettledTarget {
-  readonly policy: Policy;
-  readonly warning: string | undefined;
-}
-
 /**
- * A target at or above the trigger is unreachable: what may be pruned would be kept until the next call
- * compacts again. Such a compaction follows the keep counts, as specification 002 does with 150,000 of
- * 180,000 and 0.8.
+ * A policy with a reachable target, and what to report if it had none. A target at or above the trigger is unreachable:
+ * what may be pruned would be kept until the next call compacts again. Such a compaction follows the keep counts, as
+ * specification 002 does with 150,000 of 180,000 and 0.8.
  */
-export function settleTarget(policy: Policy, window: number): SettledTarget {
+export function settleTarget(
+  policy: Policy,
+  window: number,
+): { readonly policy: Policy; readonly warning: string | undefined } {
   const { targetContextTokens: target, triggerPct } = policy;
   const trigger = Math.floor(window * triggerPct);
   if (target === undefined || target < trigger) return { policy, warning: undefined };

@@ -67,12 +67,9 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
 export function checkConfig(
   text: string,
   name: string,
-  {
-    env = {},
-    found,
-    windowOf,
-  }: Partial<Pick<LoadConfigOptions, "env" | "found">> & { windowOf?: WindowOf } = {},
+  options: Partial<Pick<LoadConfigOptions, "env" | "found">> & { windowOf?: WindowOf } = {},
 ): readonly ConfigProblem[] {
+  const { env = {}, found, windowOf } = options;
   requireText(text, "text", "Pass the file's text, and its name beside it.");
   requireText(name, "name", "Name the file as its reader knows it, such as compact.yaml.");
   requireOptions(env, "env", "Pass process.env, or leave it out.");

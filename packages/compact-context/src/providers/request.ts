@@ -201,6 +201,15 @@ function jsonSchemaOf(schema: Json): unknown {
   return { type: "object", properties: Object.fromEntries(fields) };
 }
 
+/** The object that a JSON text holds; empty if it is none. */
+export function parsedObject(text: string): Json {
+  try {
+    return objectOf(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }

@@ -12,7 +12,7 @@ import {
   type HostOptions,
   type HostPreflight,
 } from "../host.ts";
-import { type Json, objectOf, objectsIn, textOf } from "../providers/request.ts";
+import { type Json, objectOf, objectsIn, parsedObject, textOf } from "../providers/request.ts";
 import { tooLong } from "../providers/too-long.ts";
 import {
   below,
@@ -234,12 +234,14 @@ function entryText(entry: unknown): string {
 // ---- one call
 
 async function prepare(call: ModelCall): Promise<WireCall> {
-  const { session, manager, kind, list, body, headers, memory } = call;
+  const { shared, session, manager, kind, list, body, headers, memory } = call;
   const { dropped, usage } = memory;
   delete memory.dropped;
   delete memory.usage;
   try {
-    const { messages, report } = await compacted(call, { ...beside(call), usage });
+    const compact = shared.compactionOf(manager);
+    const request = { ...beside(call), usage };
+    const { messages, report } = await compact({ sessionId: session, messages: list, request });
     remember(call, messages);
     const told =
       report && (dropped === undefined ? report : { ...report, reasoningDroppedByProvider: dropped });
@@ -266,13 +268,6 @@ async function prepare(call: ModelCall): Promise<WireCall> {
   }
 }
 
-function compacted(
-  { shared, manager, session, list }: ModelCall,
-  request: ManualRequest,
-): ReturnType<HostCompaction> {
-  return shared.compactionOf(manager)({ sessionId: session, messages: list, request });
-}
-
 function beside(call: ModelCall): ManualRequest {
   const { kind, url, body, signal, shared } = call;
   const compact: CompactByProvider | undefined =
@@ -293,11 +288,15 @@ async function compactedByProvider(
   const headers = beta === undefined ? new Headers(given) : withHeader(given, beta.header);
   for (const name of ["content-length", "accept", "accept-encoding", "idempotency-key"]) headers.delete(name);
   const request = JSON.stringify(compaction.bodyOf(body, entries));
-  const sent = { method: "POST", headers, body: request, signal: signal ?? null };
-  const response = await fetch(below(url, path), sent);
+  const response = await fetch(below(url, path), {
+    method: "POST",
+    headers,
+    body: request,
+    signal: signal ?? null,
+  });
   const text = await response.text();
   if (!response.ok) throw noCompaction(`it answered ${response.status}: ${text.slice(0, 400)}`);
-  const answer = parsed(text);
+  const answer = parsedObject(text);
   const made = compaction.read(answer);
   if (made === undefined)
     throw noCompaction(`it stopped with ${textOf(answer.stop_reason) || "no compaction"}`);
@@ -430,14 +429,6 @@ function noCompaction(why: string): CompactError {
   return new CompactError("SummarizerFailed", `the provider did not compact: ${why}`, {
     hint: "See whether the model and the account may use compaction on demand; the built-in summarizer stands in.",
   });
-}
-
-function parsed(text: string): Json {
-  try {
-    return objectOf(JSON.parse(text));
-  } catch {
-    return {};
-  }
 }
 
 /**

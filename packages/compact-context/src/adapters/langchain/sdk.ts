@@ -41,18 +41,13 @@ export function systemOf({ systemMessage, systemPrompt }: ModelCall): string | u
   return typeof systemPrompt === "string" ? systemPrompt : undefined;
 }
 
+const LIMITS = ["maxOutputTokens", "maxCompletionTokens", "maxTokens", "max_completion_tokens", "max_tokens"];
+
 /** The answer's limit: of the call, otherwise of the model, under LangChain's names for it. */
 export function maxOutputOf({ model, modelSettings }: ModelCall): number | undefined {
-  const limits = [modelSettings, model]
-    .map(objectOf)
-    .flatMap((settings) => [
-      settings.maxOutputTokens,
-      settings.maxCompletionTokens,
-      settings.maxTokens,
-      settings.max_completion_tokens,
-      settings.max_tokens,
-    ]);
-  return positiveOf(...limits);
+  return positiveOf(
+    ...[modelSettings, model].flatMap((settings) => LIMITS.map((name) => objectOf(settings)[name])),
+  );
 }
 
 /** Tools as they are sent to providers: name, description and JSON schema. */

@@ -107,33 +107,22 @@ function refuseForeign(store: object): void {
   }
 }
 
-type Locked = <T>(work: () => Promise<T>) => Promise<T>;
-
 function createCompaction<Store extends SessionLike>(
   options: CompactSessionOptions<Store>,
-  locked: Locked,
+  locked: <T>(work: () => Promise<T>) => Promise<T>,
 ): (args?: { force?: boolean | undefined }) => Promise<null> {
   const { manager, request } = options;
   const store: SessionLike = options.underlyingSession;
   const preflight = createHostPreflight(manager, options);
 
-  const compactOnce = async (sessionId: string, force: boolean): Promise<void> => {
-    const items = await locked(() => store.getItems());
-    const messages = await preflight({
-      sessionId,
-      messages: items,
-      request: { format: "openai-agents", ...request },
-      force,
-    });
-    if (messages === items) return;
-    await locked(() => rewrite(store, items, [...messages]));
-  };
-
   return async (args) => {
     const sessionId = options.sessionId ?? (await store.getSessionId());
     const force = args?.force === true;
     try {
-      await compactOnce(sessionId, force);
+      const items = await locked(() => store.getItems());
+      const asked = { format: "openai-agents", ...request } as const;
+      const messages = await preflight({ sessionId, messages: items, request: asked, force });
+      if (messages !== items) await locked(() => rewrite(store, items, [...messages]));
     } catch (error) {
       // The turn is already stored and answered: a failure must not discard its answer.
       if (force || options.onFailure === "throw") throw error;

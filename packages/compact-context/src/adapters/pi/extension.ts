@@ -116,11 +116,6 @@ export function compactExtension(options: PiExtensionOptions = {}): (pi: PiExten
 
 // ---- requests
 
-interface PiHost {
-  readonly manager: CompactManager;
-  readonly preflight: HostPreflight;
-}
-
 /** The latest request: as stored by pi, and as sent to the model. */
 interface NewestRequest {
   readonly sessionId: string;
@@ -128,20 +123,9 @@ interface NewestRequest {
   readonly sent: readonly unknown[];
 }
 
-interface Requests extends Hosts {
-  newest(): NewestRequest | undefined;
-  /** Answers pi's `context` event. */
-  compact(
-    event: { readonly messages: unknown[] },
-    context: PiContext,
-  ): Promise<{ messages: unknown[] } | undefined>;
-  /** Shows how full the context of the latest request was. */
-  tellContext(args: string, context: PiContext): void;
-  /** Compacts the list of the latest request, regardless of size. */
-  summarize(note: string, context: PiContext): Promise<void>;
-}
+type Requests = ReturnType<typeof createRequests>;
 
-function createRequests(pi: PiExtensionApi, options: PiExtensionOptions): Requests {
+function createRequests(pi: PiExtensionApi, options: PiExtensionOptions) {
   const hosts = createHosts(options, (text) => current?.ui.notify(text));
   const once = createUsageOnce();
   let newest: NewestRequest | undefined;
@@ -149,7 +133,8 @@ function createRequests(pi: PiExtensionApi, options: PiExtensionOptions): Reques
   return {
     ...hosts,
     newest: () => newest,
-    async compact({ messages }, context) {
+    /** Answers pi's `context` event. */
+    async compact({ messages }: { readonly messages: unknown[] }, context: PiContext) {
       current = context;
       const sessionId = context.sessionManager.getSessionId();
       newest = { sessionId, messages, sent: messages };
@@ -160,7 +145,8 @@ function createRequests(pi: PiExtensionApi, options: PiExtensionOptions): Reques
       context.ui.setStatus("compact", statusText(manager.getState(sessionId)));
       return sent === messages ? undefined : { messages: [...sent] };
     },
-    tellContext(_args, context) {
+    /** Shows how full the context of the latest request was. */
+    tellContext(_args: string, context: PiContext) {
       const sessionId = context.sessionManager.getSessionId();
       if (newest?.sessionId !== sessionId) return context.ui.notify("Nothing has been sent yet.");
       const { system = "", tools = [] } = requestOf(pi, context);
@@ -170,7 +156,8 @@ function createRequests(pi: PiExtensionApi, options: PiExtensionOptions): Reques
         contextText(contextView({ manager, sessionId, messages, format: "pi", system, tools, recalled: [] })),
       );
     },
-    async summarize(note, context) {
+    /** Compacts the list of the latest request, regardless of size. */
+    async summarize(note: string, context: PiContext) {
       current = context;
       const sessionId = context.sessionManager.getSessionId();
       if (newest?.sessionId !== sessionId) return context.ui.notify("There is nothing to summarize yet.");
@@ -203,17 +190,12 @@ function newestUsage(messages: readonly unknown[]): unknown {
 /** Fallback if pi reports no window; its models always do. */
 const WINDOW = 128_000;
 
-interface Hosts {
-  /** The given manager, or the one for the model that pi uses now. */
-  hostFor(context: PiContext): PiHost;
-  flush(): Promise<unknown>;
-}
-
-function createHosts(options: PiExtensionOptions, announce: (text: string) => void): Hosts {
+function createHosts(options: PiExtensionOptions, announce: (text: string) => void) {
   const { manager: given, config = {} } = options;
-  const made = new Map<string, PiHost>();
+  const made = new Map<string, { readonly manager: CompactManager; readonly preflight: HostPreflight }>();
   return {
-    hostFor({ model, cwd }) {
+    /** The given manager, or the one for the model that pi uses now. */
+    hostFor({ model, cwd }: PiContext) {
       const window = config.maxContextTokens ?? model?.contextWindow ?? WINDOW;
       const key = given === undefined ? `${model?.id ?? ""} ${window}` : "";
       const known = made.get(key);
@@ -232,7 +214,7 @@ function createHosts(options: PiExtensionOptions, announce: (text: string) => vo
 }
 
 /** The session is known only when a tool is called. */
-function registerRecall(pi: PiExtensionApi, hostFor: Hosts["hostFor"]): void {
+function registerRecall(pi: PiExtensionApi, hostFor: Requests["hostFor"]): void {
   const unknown = (): Promise<never> => Promise.reject(new Error("the session is not known yet"));
   const unbound = { sessionId: "", expand: unknown, search: unknown, steps: unknown, restore: unknown };
   for (const shape of formatTools(recallTools({ recall: () => unbound }, ""), "pi")) {
