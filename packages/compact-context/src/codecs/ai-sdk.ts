@@ -165,7 +165,6 @@ function writePiece(piece: Content): unknown {
   return textPart(mediaWords(piece));
 }
 
-/** Adjacent results share one tool message. */
 function buildStep(step: Step, context: BuildContext): unknown {
   const { role, content, calls, results } = step;
   if (role === "tool")

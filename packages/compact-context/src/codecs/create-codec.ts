@@ -63,9 +63,7 @@ export interface NativeCodec extends Codec {
   ): Message[];
 }
 
-/**
- * The codec for a spec; ids, pairing, reuse of unchanged natives and detection are the same for all formats.
- */
+/** The codec for a spec; ids, pairing, reuse of unchanged natives and detection are the same for all formats. */
 export function createCodec(spec: CodecSpec): NativeCodec {
   return {
     format: spec.format,
@@ -331,19 +329,15 @@ export function createIds(previous: readonly Message[]): Ids {
   };
 }
 
-/** State of an append-only list. */
 interface Known {
   readonly ids: Set<string>;
   /** By id: the number up to which all numbered variants are taken. */
   readonly numbered: Map<string, number>;
   readonly open: OpenCalls;
-  /** Number of messages processed. */
   upTo: number;
 }
 
-/**
- * Conversations are append-only and their end is decoded before every call: each message is processed once.
- */
+/** Conversations are append-only and their end is decoded before every call: each message is processed once. */
 const knownByList = new WeakMap<readonly Message[], Known>();
 
 function knownOf(previous: readonly Message[]): Known {

@@ -92,7 +92,6 @@ function voteOnBlocks(content: unknown, vote: (block: NativeObject, type: string
   return strongest;
 }
 
-/** True if `value` is a list whose first entry is an object with these keys. */
 function firstHas(value: unknown, ...keys: readonly string[]): boolean {
   const first: unknown = Array.isArray(value) ? value[0] : undefined;
   return isObject(first) && keys.every((key) => key in first);

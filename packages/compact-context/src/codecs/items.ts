@@ -42,11 +42,9 @@ import {
 /** Differences between the items of the Responses API and of the OpenAI Agents SDK. */
 interface Dialect {
   readonly callId: "call_id" | "callId";
-  /** A wire block in the dialect's spelling. */
   spelled(block: NativeObject): NativeObject;
   /** Fields of new items: calls and messages of the assistant have a status. */
   readonly status: NativeObject;
-  /** A new item with a result. */
   buildResult(result: ToolResultPart, context: BuildContext): NativeObject;
 }
 
@@ -87,7 +85,6 @@ function itemCodec(format: "openai-responses" | "openai-agents", dialect: Dialec
   });
 }
 
-/** Reads one item: a message, a call, a result, reasoning, or something opaque. */
 function readItem(item: NativeObject, place: string, dialect: Dialect): Reading {
   const { role, slots } = readBody(item, place, dialect);
   const meta = dialect === AGENTS ? readMeta(item, item.providerData) : readMeta(item);
@@ -118,7 +115,6 @@ function readBody(item: NativeObject, place: string, { callId }: Dialect): Pick<
   return of(role, textPart(jsonText(item)));
 }
 
-/** The content of a message item. */
 function spokenSlots(content: unknown, place: string): Slot[] {
   return contentSlots(content, place, readPiece);
 }
@@ -222,7 +218,6 @@ function withoutId(item: unknown): unknown {
   return rest;
 }
 
-/** A text or media block for an input or output message. */
 function buildPiece(part: Part, side: "input" | "output", { spelled }: Dialect): NativeObject {
   const type = `${side}_text`;
   if (part.type === "text") return { type, text: part.text };

@@ -70,10 +70,7 @@ const HEADER = 48;
 /** A JPEG's size follows its metadata; it is not searched for beyond this many bytes. */
 const JPEG_HEADER = 300_000;
 
-/**
- * Width and height from the header of a PNG, JPEG, GIF or WebP: bytes or base64, with or without a data URL
- * prefix.
- */
+/** Width and height from the header of a PNG, JPEG, GIF or WebP: bytes or base64, with or without a data URL prefix. */
 export function imageSize(data: string | Uint8Array): ImageSize | undefined {
   const head = startOf(data, HEADER);
   if (head === undefined) return undefined;

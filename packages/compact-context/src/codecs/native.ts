@@ -1,7 +1,6 @@
 import type { MessageMeta, Role } from "../core/message.ts";
 import { CompactError, defined, errorMessage, isObject, kindOf, requireList } from "../errors.ts";
 
-/** An object in a provider's format. */
 export type NativeObject = Readonly<Record<string, unknown>>;
 
 /** The value if it is an object, otherwise an empty object. */
@@ -77,7 +76,6 @@ export const ROLES: Readonly<Record<FormatRoles, Roles>> = {
   pi: { ...SPEAKERS, toolResult: "tool" },
 };
 
-/** True if the word is a role of the format. */
 export function isRole(word: unknown, roles: Roles): boolean {
   return typeof word === "string" && Object.hasOwn(roles, word);
 }
@@ -91,7 +89,6 @@ export function roleAt(value: unknown, roles: Roles, place: string): Role {
   throw invalidMessages(`${place}.role`, `is ${shown}, which this format does not know`, hint);
 }
 
-/** The value if it is a non-empty string. */
 export function filled(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
@@ -112,10 +109,7 @@ function isProtected(bag: unknown): boolean {
   return [bag, meta, metadata, compact].some((one) => objectOf(one).protected === true);
 }
 
-/**
- * Neutral meta from an entry's fields, its `meta`, its `metadata` and other objects; undefined if there is
- * none.
- */
+/** Neutral meta from an entry's fields, its `meta`, its `metadata` and other objects; undefined if there is none. */
 export function readMeta(entry: NativeObject, ...bags: readonly unknown[]): MessageMeta | undefined {
   const timestamp = filled(entry.timestamp);
   const model = filled(entry.model);

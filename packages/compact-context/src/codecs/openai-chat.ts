@@ -35,10 +35,7 @@ import {
   textPart,
 } from "./slots.ts";
 
-/**
- * Chat Completions messages and compatible formats; `protected` is read from the entry's `meta` or
- * `metadata`.
- */
+/** Chat Completions messages and compatible formats; `protected` is read from the entry's `meta` or `metadata`. */
 export const openaiChatCodec: NativeCodec = createCodec({
   format: "openai-chat",
   read,

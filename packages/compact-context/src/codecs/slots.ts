@@ -21,7 +21,6 @@ export interface Slot {
   readonly path: string;
 }
 
-/** A slot of one part. */
 export function slot(block: unknown, part: Part, path: string): Slot {
   return { block, parts: [part], path };
 }
@@ -53,7 +52,6 @@ export function resultContent(
   return isBlockList(content) ? piecesIn(read(content)) : jsonText(content);
 }
 
-/** Texts and media of the slots. */
 export function piecesIn(slots: readonly Slot[]): (TextPart | MediaPart)[] {
   return partsOf(slots).filter((part) => part.type === "text" || part.type === "media");
 }
@@ -97,7 +95,6 @@ export function partsOf(slots: readonly Slot[]): Part[] {
   return parts.slice();
 }
 
-/** True if the slots hold only results. */
 export function holdsOnlyResults(slots: readonly Slot[]): boolean {
   return slots.length > 0 && slots.every((one) => one.parts[0]?.type === "toolResult");
 }

@@ -20,9 +20,7 @@ import { type CompactConfig, type CompactConfigInput, defaultConfig } from "./se
 
 /** One problem with a configuration. */
 export interface ConfigProblem {
-  /**
-   * `compact.yaml:3:17`, the name of an environment variable, or `code`; empty if only one place is possible.
-   */
+  /** `compact.yaml:3:17`, the name of an environment variable, or `code`; empty if only one place is possible. */
   readonly place: string;
   /** 1-based; only for files. */
   readonly line?: number;
@@ -245,10 +243,7 @@ export function mergeConfig(input: CompactConfigInput, windowOf?: WindowOf): Com
   return mergeLayers([codeLayer(input, "")], windowOf);
 }
 
-/**
- * Merges the layers over the defaults; later layers win. Throws `InvalidConfig` with the problems of all
- * layers.
- */
+/** Merges the layers over the defaults; later layers win. Throws `InvalidConfig` with the problems of all layers. */
 export function mergeLayers(layers: readonly Layer[], windowOf?: WindowOf): CompactConfig {
   const problems = problemsOf(layers, windowOf);
   if (problems.length > 0) throw configError(problems);

@@ -77,9 +77,7 @@ export function checkConfig(
   return problemsOf([found === true ? checkGuards(layer) : layer, environmentLayer(env)], windowOf);
 }
 
-/**
- * The effective file: one named by the caller or by `COMPACT_CONFIG` takes precedence over a discovered one.
- */
+/** The effective file: one named by the caller or by `COMPACT_CONFIG` takes precedence over a discovered one. */
 function fileLayer(options: LoadConfigOptions): Layer | undefined {
   const found = options.found === true;
   const named = options.env[CONFIG_VARIABLE];
@@ -103,10 +101,7 @@ const CONFIG_FILES: readonly string[] = ["compact.yaml", "compact.yml", "compact
 /** Larger files are rejected unread; far above any real configuration. */
 const MAX_BYTES = 1_048_576;
 
-/**
- * Finds the configuration in a folder, ignoring its parents; throws `InvalidConfig` if there is more than
- * one.
- */
+/** Finds the configuration in a folder, ignoring its parents; throws `InvalidConfig` if there is more than one. */
 export function findConfig(folder: string): string | undefined {
   requireText(folder, "folder", "Pass the path of the folder to look into.");
   const present = CONFIG_FILES.map((name) => join(folder, name)).filter((path) => existsSync(path));

@@ -134,9 +134,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Path of the configuration file. */
 export const CONFIG_VARIABLE = "COMPACT_CONFIG";
 
-/**
- * The Postgres URL, password included. Read by the driver and not a setting, so that no file can contain it.
- */
+/** The Postgres URL, password included. Read by the driver and not a setting, so that no file can contain it. */
 const POSTGRES_VARIABLE = "COMPACT_POSTGRES_URL";
 
 const PREFIX = "COMPACT_";

@@ -24,9 +24,7 @@ export interface DescriptionContext {
 
 type EventOf<Kind extends SessionEvent["kind"]> = Extract<SessionEvent, { readonly kind: Kind }>;
 
-/**
- * The events for one occurrence, in order: a cut of the latest user message is reported after its compaction.
- */
+/** The events for one occurrence, in order: a cut of the latest user message is reported after its compaction. */
 export function describeEvent(
   sessionId: string,
   told: SessionEvent,

@@ -43,10 +43,7 @@ export interface TracerOptions {
   readonly maxQueueBytes?: number;
   /** Milliseconds without progress until an exporter counts as hanging. Default: 2,000. */
   readonly patienceMs?: number;
-  /**
-   * Called with one line when an exporter starts to fail, and with how much it missed. Default: standard
-   * error.
-   */
+  /** Called with one line when an exporter starts to fail, and with how much it missed. Default: standard error. */
   readonly onError?: (line: string) => void;
 }
 
@@ -147,10 +144,7 @@ function once<T>(make: () => T): () => T {
 
 const MAX_REASON = 300;
 
-/**
- * Formats lines like `[Ariadne] export failed: the server answered 500`, without secrets and control
- * characters.
- */
+/** Formats lines like `[Ariadne] export failed: the server answered 500`, without secrets and control characters. */
 function createReport(
   onError: (line: string) => void,
   redact: { redactValue(value: unknown): unknown } | undefined,
@@ -176,10 +170,7 @@ export interface EventDraft extends EventDescription, StepTimes {
   readonly host?: HostSpan;
 }
 
-/**
- * The event of a draft sent at `at` (ISO 8601). It never ends before it starts, even if the clock was set
- * back.
- */
+/** The event of a draft sent at `at` (ISO 8601). It never ends before it starts, even if the clock was set back. */
 function eventAt(draft: EventDraft, at: string): CompactEvent {
   const startedAt = draft.startedAt ?? draft.endedAt ?? at;
   const endedAt = draft.endedAt ?? at;

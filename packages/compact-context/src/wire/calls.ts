@@ -17,7 +17,6 @@ export interface CallKind {
   readonly field: "messages" | "input" | "contents";
   /** Only counts tokens. */
   readonly counts?: true;
-  /** Content that is sent next to the list. */
   beside(body: Json): Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">;
   /** Fields by which the provider itself stores or compacts the conversation; empty if it does not. */
   serverManaged(body: Json): readonly string[];
@@ -232,7 +231,6 @@ export function pathOf(url: string | URL): string {
   return new URL(url, "http://page").pathname;
 }
 
-/** The same URL with a suffix added to its path. */
 export function below(url: string | URL, path: string): string {
   const [address = "", ...query] = String(url).split(/(?=[?#])/);
   return `${address}${path}${query.join("")}`;
@@ -282,7 +280,6 @@ const SESSION_HEADERS = [
 ];
 /** Headers that name an agent within a conversation. */
 const AGENT_HEADERS = ["x-compact-agent", "x-claude-code-agent-id", "x-agent-id"];
-/** Headers with the caller's key. */
 const KEY_HEADERS = ["x-api-key", "authorization", "x-goog-api-key", "api-key"];
 /** Login tokens are renewed during a session: unlike a key, they do not identify the caller. */
 const LOGIN = /^bearer (?:sk-ant-oat|ey)/i;

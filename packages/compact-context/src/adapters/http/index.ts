@@ -4,10 +4,7 @@ import { TEXT_APIS, textModelOver } from "../../providers/bodies.ts";
 import { type Endpoint, fetchJson, objectOf, objectsIn, textOf } from "../../providers/request.ts";
 
 export interface UrlTextModelOptions {
-  /**
-   * The base URL, such as `http://localhost:11434/v1`; the interface's usual path is appended to a bare
-   * origin.
-   */
+  /** The base URL, such as `http://localhost:11434/v1`; the interface's usual path is appended to a bare origin. */
   readonly url: string;
   /** Default: the first model that the server lists. */
   readonly model?: string;

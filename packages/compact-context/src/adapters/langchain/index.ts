@@ -116,7 +116,6 @@ async function sessionOf(
   return first === undefined ? "empty" : `${contentHash(first)}-${first.id}`;
 }
 
-/** The usage that the provider reported with the latest answer. */
 function newestUsage(messages: readonly unknown[]): unknown {
   const said = messages.findLast((message) => "usage_metadata" in objectOf(message));
   return objectOf(said).usage_metadata;

@@ -34,7 +34,6 @@ export function signalOf(runtime: unknown): AbortSignal | undefined {
   return signal instanceof AbortSignal ? signal : undefined;
 }
 
-/** The system prompt's text. */
 export function systemOf({ systemMessage, systemPrompt }: ModelCall): string | undefined {
   const { text } = objectOf(systemMessage);
   if (typeof text === "string") return text;

@@ -31,19 +31,14 @@ export interface SummarizationNodeOptions extends Running {
   readonly model?: GraphModel;
   /** State key of the messages. Default: `messages`. */
   readonly inputMessagesKey?: string;
-  /**
-   * State key of the shortened list. Default: `summarized_messages`. If equal to the input key, the state
-   * shrinks.
-   */
+  /** State key of the shortened list. Default: `summarized_messages`. If equal to the input key, the state shrinks. */
   readonly outputMessagesKey?: string;
   /**
    * Counts the graph's own messages, one at a time, such as LangChain's `countTokensApproximately`. Default:
    * our counter.
    */
   tokenCounter?(messages: unknown[]): number | Promise<number>;
-  /**
-   * Stores every message, redacted, before a summary replaces it; required for recall if the state shrinks.
-   */
+  /** Stores every message, redacted, before a summary replaces it; required for recall if the state shrinks. */
   readonly storage?: StorageDriver;
   /**
    * Called with the messages covered by a new summary, redacted, before they are removed from the state. Not
@@ -80,9 +75,7 @@ const OPTIONS: Fields<SummarizationNodeOptions> = {
   name: "text",
 };
 
-/**
- * A node that finds messages replaced by its summaries: the `source` of `createRecallNode` and `recallTools`.
- */
+/** A node that finds messages replaced by its summaries: the `source` of `createRecallNode` and `recallTools`. */
 type SummarizingNode = RunnableNode & RecallSource;
 
 /** Callable with and without `new`. */
@@ -217,10 +210,7 @@ function overLimit(error: unknown): CompactError {
   return new CompactError("InsufficientBudget", message, { hint, cause: error });
 }
 
-/**
- * The state's content, under our names or those of Python's langmem, and how to write it under the same
- * names.
- */
+/** The state's content, under our names or those of Python's langmem, and how to write it under the same names. */
 function readRunning(value: unknown): {
   readonly running: RunningSummary | undefined;
   write(running: RunningSummary): object;
@@ -256,9 +246,7 @@ export type GraphModel =
   | LangChainChatModel
   | ((settings: LangChainSettings) => LangChainChatModel);
 
-/**
- * LangGraph's tag for models whose output is not part of the answer: it is excluded from `messages` streams.
- */
+/** LangGraph's tag for models whose output is not part of the answer: it is excluded from `messages` streams. */
 const NO_STREAM = { tags: ["langsmith:nostream"] };
 
 function textModelOf(model: GraphModel): TextModel {
@@ -315,7 +303,6 @@ export function createRecallNode(options: RecallNodeOptions): RunnableNode {
 
 // ---- a node
 
-/** The work of a node: an update for a state. */
 type Work = (state: object, config?: unknown) => Promise<object>;
 
 /**
@@ -347,7 +334,6 @@ type PipedTo =
   | ((input: never, config?: never) => unknown)
   | { invoke(input: never, config?: never): unknown };
 
-/** Wraps a function in the interface of a Runnable. */
 function createRunnable(name: string, work: Work): RunnableNode {
   const node = Object.assign((state: object, config?: unknown) => work(state, config), {
     lc_runnable: true as const,

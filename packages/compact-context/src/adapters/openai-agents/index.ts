@@ -14,7 +14,6 @@ import { objectOf, positiveOf } from "../../providers/request.ts";
 
 // ---- a session
 
-/** The SDK's `Session`. */
 interface SessionLike {
   getSessionId(): Promise<string>;
   getItems(limit?: number): Promise<unknown[]>;
@@ -32,15 +31,9 @@ export interface CompactSessionOptions<Store extends SessionLike> extends Manage
   readonly request?: Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">;
 }
 
-/**
- * The underlying session with all its members, plus the method that the SDK's runner calls after every stored
- * turn.
- */
+/** The underlying session with all its members, plus the method that the SDK's runner calls after every stored turn. */
 export type CompactingSession<Store> = Store & {
-  /**
-   * Replaces the stored items with their compacted list when a threshold is reached; `force`: regardless of
-   * usage.
-   */
+  /** Replaces the stored items with their compacted list when a threshold is reached; `force`: regardless of usage. */
   runCompaction(args?: { force?: boolean | undefined }): Promise<null>;
 };
 
@@ -262,7 +255,6 @@ interface TracingFunctions<Span extends SpanLike = SpanLike, Trace = unknown> {
 
 /** Turns events into custom spans of the SDK's own trace. */
 interface SpanExporter extends Exporter {
-  /** Attaches the session's later events to the current span. */
   attach(sessionId: string): void;
 }
 

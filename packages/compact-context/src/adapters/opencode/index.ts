@@ -4,7 +4,6 @@ import { type Json, objectOf, objectsIn, textOf, wordsOf } from "../../providers
 
 export type OpencodePluginOptions = ManagedOptions;
 
-/** A message of opencode. */
 interface OpencodeMessage {
   info: object;
   parts: object[];

@@ -51,10 +51,7 @@ export interface PiExtensionOptions extends HostOptions {
   readonly summarizer?: Summarizer;
   /** Whether the model gets `compact_search` and `compact_expand`. Default: true. */
   readonly recallTools?: boolean;
-  /**
-   * Memory beyond a session: recalled before each prompt, updated with each answer, and flushed before
-   * `/new`.
-   */
+  /** Memory beyond a session: recalled before each prompt, updated with each answer, and flushed before `/new`. */
   readonly memory?: ChannelMemory;
   /** The folders of that memory, for `/memory`. */
   readonly channelDir?: string;
@@ -228,7 +225,6 @@ function registerRecall(pi: PiExtensionApi, hostFor: Requests["hostFor"]): void 
   }
 }
 
-/** pi's parameters for a tool, after its arguments. */
 type ToolRest = readonly [signal: unknown, onUpdate: unknown, context: PiContext];
 
 // ---- pi's own compaction
@@ -315,14 +311,11 @@ function keyOf(message: unknown): string {
   return timestamp === undefined ? JSON.stringify(message) : `${String(role)} ${String(timestamp)}`;
 }
 
-/** Shows an error to the user. */
 function tell(context: PiContext, error: unknown): void {
   context.ui.notify(`compact: ${errorMessage(error)}`, "warning");
 }
 
-/**
- * The result of a handler; an error is shown as a notice, because a handler that throws would end pi's turn.
- */
+/** The result of a handler; an error is shown as a notice, because a handler that throws would end pi's turn. */
 async function shielded<T>(context: PiContext, work: () => T | Promise<T>): Promise<T | undefined> {
   try {
     return await work();
@@ -339,7 +332,6 @@ const CELLS = 20;
 const LAYER_CELLS = 10;
 const LAYERS: Readonly<Record<string, string>> = { toolPairs: "tool pairs" };
 
-/** The output of `/context`. */
 function contextText(view: ContextView): string {
   const { tokens, window, untilTrigger, compactions, lastCompaction, archiveSteps, layers, pinned } = view;
   const used = tokens / window;

@@ -62,10 +62,7 @@ export function createAriadneExporter(options: AriadneOptions = {}): Exporter {
   };
 }
 
-/**
- * Ariadne truncates texts at 102,400 characters and rejects bodies over 262,144 bytes, which holds two such
- * spans.
- */
+/** Ariadne truncates texts at 102,400 characters and rejects bodies over 262,144 bytes, which holds two such spans. */
 const MAX_TEXT = 40_000;
 const MAX_SPAN_BYTES = 120_000;
 /** Maximum concurrent compactions of one session; older ones ended without a last event. */

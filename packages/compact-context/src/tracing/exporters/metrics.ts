@@ -145,9 +145,7 @@ function measureAttempt(attempt: Attempt, measure: Measure): void {
 
 /** In-process metrics: an exporter that accumulates, and its current values. */
 export interface Metrics extends Exporter {
-  /**
-   * Prometheus' text format 0.0.4. Names match those that the OpenTelemetry collector gives the same metrics.
-   */
+  /** Prometheus' text format 0.0.4. Names match those that the OpenTelemetry collector gives the same metrics. */
   text(): string;
 }
 
@@ -169,10 +167,7 @@ interface Series {
   sum: number;
 }
 
-/**
- * An exporter that measures events as the OpenTelemetry exporter does, for a `/metrics` endpoint of the
- * program.
- */
+/** An exporter that measures events as the OpenTelemetry exporter does, for a `/metrics` endpoint of the program. */
 export function createMetrics(): Metrics {
   const metrics = new Map<string, Map<string, Series>>();
   return {
