@@ -154,8 +154,7 @@ function encodeList(spec: CodecSpec, messages: readonly Message[]): unknown[] {
   return list;
 }
 
-function nativeOf(message: Message, { rewrite }: CodecSpec): unknown {
-  const { native, parts, edited, id } = message;
+function nativeOf({ native, parts, edited, id }: Message, { rewrite }: CodecSpec): unknown {
   if (edited !== true) return native;
   return parts.length === 0 ? undefined : rewrite(objectAt(native, id), parts);
 }
@@ -280,8 +279,6 @@ export function spoken(part: Content): string {
   return part.type === "text" ? part.text : mediaWords(part);
 }
 
-type Identified = Pick<Message, "id" | "role" | "parts">;
-
 /** Generates the ids of a list for messages and calls without one. */
 export interface Ids {
   /** The wished id, or the next free variant: `-2`, `-3`. */
@@ -290,12 +287,12 @@ export interface Ids {
    * The parts, with ids for calls and results that have none. A call's id derives from its message's id; a
    * result takes the id of the first open call: same name first, newer turns first.
    */
-  identify(message: Identified): readonly Part[];
+  identify(message: Pick<Message, "id" | "role" | "parts">): readonly Part[];
 }
 
 /** `previous` are the messages before the list. */
 export function createIds(previous: readonly Message[]): Ids {
-  const { ids, numbered, open: known } = knownOf(previous);
+  const { ids, open: known } = knownOf(previous);
   const open: OpenCalls = { ...known, calls: [...known.calls], left: [...known.left] };
   /** Every id issued, with the highest number appended to it. */
   const taken = new Map<string, number>();
@@ -306,7 +303,7 @@ export function createIds(previous: readonly Message[]): Ids {
         taken.set(wished, 1);
         return wished;
       }
-      let number = (taken.get(wished) ?? lastNumber(ids, numbered, wished)) + 1;
+      let number = (taken.get(wished) ?? lastNumber(ids, wished)) + 1;
       while (isTaken(`${wished}-${number}`)) number++;
       const id = `${wished}-${number}`;
       taken.set(wished, number);
@@ -330,9 +327,8 @@ export function createIds(previous: readonly Message[]): Ids {
 }
 
 interface Known {
-  readonly ids: Set<string>;
-  /** By id: the number up to which all numbered variants are taken. */
-  readonly numbered: Map<string, number>;
+  /** By id: the number up to which all numbered variants are known to be taken. */
+  readonly ids: Map<string, number>;
   readonly open: OpenCalls;
   upTo: number;
 }
@@ -344,11 +340,11 @@ function knownOf(previous: readonly Message[]): Known {
   let known = knownByList.get(previous);
   if (known === undefined || known.upTo > previous.length) {
     const open: OpenCalls = { calls: [], left: [], answered: false };
-    known = { ids: new Set(), numbered: new Map(), open, upTo: 0 };
+    known = { ids: new Map(), open, upTo: 0 };
     knownByList.set(previous, known);
   }
   for (const message of previous.slice(known.upTo)) {
-    known.ids.add(message.id);
+    if (!known.ids.has(message.id)) known.ids.set(message.id, 1);
     add(known.open, message);
   }
   known.upTo = previous.length;
@@ -356,10 +352,10 @@ function knownOf(previous: readonly Message[]): Known {
 }
 
 /** Cached: a repeated text would otherwise be counted from 1 each time. */
-function lastNumber(ids: ReadonlySet<string>, numbered: Map<string, number>, base: string): number {
-  let number = numbered.get(base) ?? 1;
+function lastNumber(ids: Map<string, number>, base: string): number {
+  let number = ids.get(base) ?? 1;
   while (ids.has(`${base}-${number + 1}`)) number++;
-  numbered.set(base, number);
+  ids.set(base, number);
   return number;
 }
 
@@ -371,13 +367,13 @@ interface OpenCalls {
   answered: boolean;
 }
 
-function add(open: OpenCalls, message: Identified): void {
+function add(open: OpenCalls, message: Pick<Message, "role" | "parts">): void {
   leaveBehind(open, message);
   for (const part of message.parts) note(open, part);
 }
 
 /** A user who goes on leaves the open calls behind. */
-function leaveBehind(open: OpenCalls, { role, parts }: Identified): void {
+function leaveBehind(open: OpenCalls, { role, parts }: Pick<Message, "role" | "parts">): void {
   if (role !== "user" || parts.length === 0 || parts.some((part) => part.type === "toolResult")) return;
   open.left.push(...open.calls);
   open.calls = [];

@@ -93,14 +93,14 @@ function reasoningSlots(entry: NativeObject, place: string): readonly Slot[] {
   const text = filled(entry.reasoning_content) ?? filled(entry.reasoning) ?? "";
   const hidden = [entry.reasoning_details, entry.thinking_blocks].filter(Array.isArray);
   if (text === "" && hidden.every((list) => list.length === 0)) return NONE;
-  const seals = hidden.flat().flatMap((one: unknown) => (isObject(one) ? sealOf(one) : []));
-  if (seals.length === 0) return [slot(undefined, { type: "reasoning", text }, place)];
-  const opaqueLength = seals.reduce((sum, seal) => sum + seal.length, 0);
+  const seals = hidden
+    .flat()
+    .map(objectOf)
+    .flatMap(({ data, signature }) => [data, signature]);
+  const texts = seals.filter((seal) => typeof seal === "string");
+  if (texts.length === 0) return [slot(undefined, { type: "reasoning", text }, place)];
+  const opaqueLength = texts.reduce((sum, seal) => sum + seal.length, 0);
   return [slot(undefined, { type: "reasoning", text, opaqueLength, signed: true }, place)];
-}
-
-function sealOf(block: NativeObject): string[] {
-  return [block.data, block.signature].filter((seal) => typeof seal === "string");
 }
 
 /** Texts and media in fields of their own; the block is the field's name. */
@@ -147,8 +147,7 @@ function readCall(call: NativeObject, place: string): ToolCallPart {
 
 function resultSlot(entry: NativeObject, place: string): Slot {
   const { error } = entry;
-  const failed =
-    (error !== undefined && error !== null && error !== false && error !== "") || entry.is_error === true;
+  const failed = ![undefined, null, false, ""].includes(error as string) || entry.is_error === true;
   const content = resultContent(entry.content, (blocks) => spokenSlots(blocks, `${place}.content`));
   const name = filled(entry.name) ?? entry.function;
   return slot(entry, resultPart(filled(entry.tool_call_id) ?? entry.id, content, failed, name), place);

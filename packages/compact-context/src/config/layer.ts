@@ -205,15 +205,6 @@ const REFUSALS: Readonly<Record<Guard, string>> = {
   default: "may not be set here",
 };
 
-/** Invalid patterns are reported elsewhere. */
-function isBroad(patterns: unknown): boolean {
-  try {
-    return Array.isArray(patterns) && takesOrdinaryText(patterns.map(String));
-  } catch {
-    return false;
-  }
-}
-
 /**
  * The layer of a file that the user did not name: settings that it may not contain are problems, whatever their
  * values.
@@ -225,7 +216,7 @@ export function checkGuards(layer: Layer): Layer {
     const { value, problem } = given;
     if (guard === "default" && value === valueAt(defaultConfig, path.map(toCamelCase))) return [];
     if (guard === "inside" && !(typeof value === "string" && leavesFolder(value))) return [];
-    if (guard === "narrow" && !isBroad(value)) return [];
+    if (guard === "narrow" && !takesOrdinaryText(value)) return [];
     const named =
       "this file was found there, not asked for: name it with --config or COMPACT_CONFIG if you trust it";
     return [problem(`${REFUSALS[guard]}, and ${named}`)];
@@ -300,19 +291,18 @@ function checkTogether(
   const target = { path: ["policy", "target_context_tokens"], value: policy.targetContextTokens };
   const ceiling = { path: ["policy", "max_tokens"], value: policy.maxTokens };
   const summary = { path: ["summarizer", "max_summary_tokens"], value: summarizer.maxSummaryTokens };
-  const left = window === undefined ? undefined : window - policy.hardCapBuffer;
-  const budget = { ...windowAt, name: "the window without its buffer" };
+  const left = (window ?? 0) - policy.hardCapBuffer;
+  // If nothing is left, the buffer itself is at fault.
+  const budget = { ...windowAt, name: "the window without its buffer", value: left > 0 ? left : undefined };
   const pairs: [Bound, Bound][] = [
     [buffer, windowAt],
     [target, ceiling],
-    // If nothing is left, the buffer itself is at fault.
-    [target, { ...budget, value: left !== undefined && left <= 0 ? undefined : left }],
+    [target, budget],
     [summary, ceiling],
   ];
-  const contradictions = pairs.flatMap(([small, large]) => {
-    if (small.value === undefined || large.value === undefined || small.value < large.value) return [];
-    return [contradiction(small, large, layers)];
-  });
+  const isWrong = ([small, large]: [Bound, Bound]): boolean =>
+    small.value !== undefined && large.value !== undefined && small.value >= large.value;
+  const contradictions = pairs.filter(isWrong).map(([small, large]) => contradiction(small, large, layers));
   const kind = layers.findLast(({ values }) => values.has("storage.kind"))?.values.get("storage.kind");
   if (kind === undefined || storage.kind !== "s3" || storage.bucket !== undefined) return contradictions;
   return [...contradictions, kind.problem(NO_BUCKET)];

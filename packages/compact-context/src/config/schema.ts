@@ -133,13 +133,21 @@ const worker = createWorker({ name: "ledger", retries: 3 }); // see docs/retry.m
 FAIL test/queue.test.ts > waits for the worker, 12 passed, 1 failed (3.4 s) at 2026-05-01 10:20:30`;
 const MOST_ORDINARY = 0.1;
 
-/** True for patterns that match much of any text: redacted text can no longer be found. */
-export function takesOrdinaryText(patterns: readonly string[]): boolean {
-  return patterns.some((pattern) => {
+/**
+ * True for patterns that match much of any text: redacted text can no longer be found. Invalid ones are reported
+ * elsewhere.
+ */
+export function takesOrdinaryText(patterns: unknown): boolean {
+  const isBroad = (pattern: unknown): boolean => {
     let taken = 0;
-    for (const { start, end } of compilePatterns([pattern])(ORDINARY_TEXT)) taken += end - start;
+    for (const { start, end } of compilePatterns([String(pattern)])(ORDINARY_TEXT)) taken += end - start;
     return taken > ORDINARY_TEXT.length * MOST_ORDINARY;
-  });
+  };
+  try {
+    return Array.isArray(patterns) && patterns.some(isBroad);
+  } catch {
+    return false;
+  }
 }
 
 /** Why the redactor would reject a pattern. */

@@ -164,11 +164,8 @@ async function look(shared: Shared, request: Request): Promise<WireCall> {
   const kind = callKind(url);
   const list = kind === undefined ? undefined : listIn(kind, body);
   if (kind === undefined || list === undefined) {
-    if (hasConversation(body)) {
-      shared.warnOnce(
-        `calls of ${pathOf(url)} carry a conversation that is not compacted: the interface is not known`,
-      );
-    }
+    const message = `calls of ${pathOf(url)} carry a conversation that is not compacted: the interface is not known`;
+    if (hasConversation(body)) shared.warnOnce(message);
     return pass(request, undefined, "no_model_call");
   }
   const { manager: given, sessionId } = shared.options;
@@ -440,16 +437,13 @@ function noCompaction(why: string): CompactError {
 function withBreakpoint(body: Json, list: readonly unknown[], given: ReadonlySet<unknown>): unknown[] {
   const clean = list.map((entry) => (given.has(entry) ? entry : unmarked(entry)));
   const own = clean.findIndex((entry) => !given.has(entry));
+  if (own < 0) return clean;
   const marksOf = (entries: readonly unknown[]): unknown[] =>
     entries.flatMap((entry) => marksIn(objectOf(entry).content));
-  const before = [
-    ...marksIn(body.tools),
-    ...marksIn(body.system),
-    ...marksOf(clean.slice(0, Math.max(0, own))),
-  ];
+  const before = [...marksIn(body.tools), ...marksIn(body.system), ...marksOf(clean.slice(0, own))];
   const behind = [...marksOf(clean.slice(own + 1)), ...marksIn([body])];
   const used = before.length + behind.length;
-  if (own < 0 || used === 0 || used >= MAX_BREAKPOINTS) return clean;
+  if (used === 0 || used >= MAX_BREAKPOINTS) return clean;
   const entry = objectOf(clean[own]);
   const blocks =
     typeof entry.content === "string" ? [{ type: "text", text: entry.content }] : objectsIn(entry.content);

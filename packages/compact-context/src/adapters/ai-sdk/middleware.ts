@@ -37,12 +37,6 @@ export interface CompactLanguageModelMiddleware {
 /** A call and the list that was sent for it. */
 type Made = Omit<FailedCall<unknown>, "error">;
 
-interface Asked {
-  readonly params: object;
-  readonly model?: object;
-}
-type Method = "doGenerate" | "doStream";
-
 /** Sessions whose latest usage is kept for their next call; the oldest is evicted first. */
 const MAX_SESSIONS = 256;
 
@@ -63,8 +57,8 @@ export function compactLanguageModelMiddleware(
   };
   /** The model's answer to a shorter list, if it rejected this one as too long; otherwise throws its error. */
   const sendShorter = async <Result>(
-    { params, model }: Asked,
-    method: Method,
+    method: "doGenerate" | "doStream",
+    { params, model }: { params: object; model?: object },
     error: unknown,
   ): Promise<Result> => {
     const call = made.get(params);
@@ -96,16 +90,16 @@ export function compactLanguageModelMiddleware(
     },
     async wrapGenerate({ doGenerate, ...call }) {
       const { params } = call;
-      const result = await Promise.resolve(doGenerate()).catch((error: unknown) =>
-        sendShorter<Awaited<ReturnType<typeof doGenerate>>>(call, "doGenerate", error),
-      );
+      type Result = Awaited<ReturnType<typeof doGenerate>>;
+      const shorter = (error: unknown): Promise<Result> => sendShorter("doGenerate", call, error);
+      const result = await Promise.resolve(doGenerate()).catch(shorter);
       note(params, objectOf(result).usage);
       return result;
     },
     async wrapStream({ doStream, ...call }) {
       const { params } = call;
       type Result = Awaited<ReturnType<typeof doStream>>;
-      const shorter = (error: unknown): Promise<Result> => sendShorter(call, "doStream", error);
+      const shorter = (error: unknown): Promise<Result> => sendShorter("doStream", call, error);
       const result = await Promise.resolve(doStream()).then((first) => orShorter(first, shorter), shorter);
       const heard = new TransformStream<unknown, unknown>({
         transform(part, controller) {

@@ -138,13 +138,11 @@ async function summarizeState(state: object, config: unknown, node: Node): Promi
     : { ...output, context: { ...context, running_summary: write(made.runningSummary) } };
 }
 
-type Made = Pick<RunningView, "messages" | "runningSummary">;
-
 async function summarized(
   messages: readonly unknown[],
   running: RunningSummary | undefined,
   { node, config }: { readonly node: Node; readonly config: unknown },
-): Promise<Made> {
+): Promise<Pick<RunningView, "messages" | "runningSummary">> {
   const { options, compactor, warn } = node;
   const signal = signalOf(config);
   let view: RunningView | undefined;
@@ -233,11 +231,8 @@ function readRunning(value: unknown): {
 }
 
 function pythonWords(running: RunningSummary): object {
-  return {
-    summary: running.summary,
-    summarized_message_ids: running.summarizedMessageIds,
-    last_summarized_message_id: running.lastSummarizedMessageId ?? null,
-  };
+  const { summary, summarizedMessageIds: ids, lastSummarizedMessageId: last = null } = running;
+  return { summary, summarized_message_ids: ids, last_summarized_message_id: last };
 }
 
 /** A chat model, a function that makes one with given limits, or any other text model. */
@@ -289,15 +284,11 @@ export function createRecallNode(options: RecallNodeOptions): RunnableNode {
     const newest = Array.isArray(messages) ? decode(messages.slice(-1), "langchain") : [];
     const session = namedSession(sessionId, config, "nobody says whose messages are recalled");
     const tools = recallTools(source, session, limits);
-    const answers = await Promise.all(
-      newest.flatMap(toolCalls).map(async (call) => {
-        const content = await tools.find(({ name }) => name === call.name)?.execute(call.arguments);
-        return content === undefined
-          ? []
-          : [{ role: "tool", tool_call_id: call.id, name: call.name, content }];
-      }),
-    );
-    return { [messagesKey]: answers.flat() };
+    const answers = newest.flatMap(toolCalls).map(async ({ id, name, arguments: args }) => {
+      const content = await tools.find((tool) => tool.name === name)?.execute(args);
+      return content === undefined ? [] : [{ role: "tool", tool_call_id: id, name, content }];
+    });
+    return { [messagesKey]: (await Promise.all(answers)).flat() };
   });
 }
 

@@ -1,6 +1,6 @@
 import { CompactError } from "../../errors.ts";
 import { hostPreflight, type ManagedOptions } from "../../host.ts";
-import { type Json, objectOf } from "../../providers/request.ts";
+import { objectOf } from "../../providers/request.ts";
 import { inParts, toolList } from "../ai-sdk/middleware.ts";
 
 export interface MastraProcessorOptions extends ManagedOptions {
@@ -42,16 +42,11 @@ export function compactProcessor(options: MastraProcessorOptions): CompactProces
     },
     async processLLMRequest({ prompt, state, steps, requestContext, abortSignal }) {
       const { tools, maxOutputTokens } = state as { tools?: object[]; maxOutputTokens?: number };
+      const { usage } = objectOf(steps.at(-1));
       const messages = await preflight({
         sessionId: options.sessionId ?? threadOf(requestContext),
         messages: prompt,
-        request: {
-          format: "ai-sdk",
-          tools,
-          maxOutputTokens,
-          usage: objectOf(steps.at(-1)).usage,
-          signal: abortSignal,
-        },
+        request: { format: "ai-sdk", tools, maxOutputTokens, usage, signal: abortSignal },
       });
       return messages === prompt ? undefined : { prompt: messages.map(inParts) as typeof prompt };
     },
@@ -61,7 +56,7 @@ export function compactProcessor(options: MastraProcessorOptions): CompactProces
 /** The thread of the agent's memory, which Mastra adds to the request's context. */
 function threadOf(requestContext: unknown): string {
   const context = requestContext as { get?(key: string): unknown } | undefined;
-  const { id } = objectOf(objectOf(context?.get?.("MastraMemory")).thread as Json | undefined);
+  const { id } = objectOf(objectOf(context?.get?.("MastraMemory")).thread);
   if (typeof id === "string") return id;
   throw new CompactError("InvalidArgument", "the conversation has no name", {
     place: "options.sessionId",

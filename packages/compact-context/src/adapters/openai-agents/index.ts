@@ -60,11 +60,8 @@ const WRITES: ReadonlySet<PropertyKey> = new Set([
 export const CompactSession: CompactSessionConstructor = function compactSession<Store extends SessionLike>(
   options: CompactSessionOptions<Store>,
 ): CompactingSession<Store> {
-  requireKnown(
-    options,
-    { ...HOST_OPTIONS, underlyingSession: true, sessionId: true, request: true },
-    HOST_HINT,
-  );
+  const own = { underlyingSession: true, sessionId: true, request: true } as const;
+  requireKnown(options, { ...HOST_OPTIONS, ...own }, HOST_HINT);
   const store = options.underlyingSession;
   requireOptions(store, "options.underlyingSession", "Pass the session that keeps the items.");
   refuseForeign(store);
@@ -83,20 +80,17 @@ export const CompactSession: CompactSessionConstructor = function compactSession
 } as CompactSessionConstructor;
 
 function refuseForeign(store: object): void {
+  const place = "options.underlyingSession";
   if ("runCompaction" in store) {
-    throw new CompactError("InvalidArgument", "the underlying session compacts by itself", {
-      place: "options.underlyingSession",
-      hint: "Wrap the plain session that it is built on, or use it alone.",
-    });
+    const hint = "Wrap the plain session that it is built on, or use it alone.";
+    throw new CompactError("InvalidArgument", "the underlying session compacts by itself", { place, hint });
   }
-  const api = Object.getOwnPropertySymbols(store).find(
-    (symbol) => symbol.description === "OPENAI_SESSION_API",
-  );
+  const symbols = Object.getOwnPropertySymbols(store);
+  const api = symbols.find(({ description }) => description === "OPENAI_SESSION_API");
   if (api !== undefined && Reflect.get(store, api) === "conversations") {
-    throw new CompactError("InvalidArgument", "the underlying session's items are kept by the provider", {
-      place: "options.underlyingSession",
-      hint: "Wrap a session with a store of its own, or set modelSettings.contextManagement.",
-    });
+    const message = "the underlying session's items are kept by the provider";
+    const hint = "Wrap a session with a store of its own, or set modelSettings.contextManagement.";
+    throw new CompactError("InvalidArgument", message, { place, hint });
   }
 }
 
@@ -196,17 +190,14 @@ export function compactInputFilter(options: InputFilterOptions): InputFilter {
       warned.set(id, true);
       return call.modelData;
     }
-    const messages = await preflight({
-      sessionId: id,
-      messages: input,
-      request: {
-        format: "openai-agents",
-        system: instructions,
-        // Hosted tools are counted by their settings.
-        tools: Array.isArray(tools) ? tools : [],
-        maxOutputTokens: positiveOf(objectOf(modelSettings).maxTokens),
-      },
-    });
+    const request = {
+      format: "openai-agents",
+      system: instructions,
+      // Hosted tools are counted by their settings.
+      tools: Array.isArray(tools) ? tools : [],
+      maxOutputTokens: positiveOf(objectOf(modelSettings).maxTokens),
+    } as const;
+    const messages = await preflight({ sessionId: id, messages: input, request });
     return messages === input ? call.modelData : { ...call.modelData, input: [...messages] };
   };
   return Object.assign(filter, { preserveInputIdentity: true });

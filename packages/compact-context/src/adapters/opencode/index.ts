@@ -46,19 +46,11 @@ export function compactPlugin(options: OpencodePluginOptions): () => Promise<Ope
         const sessionId = textOf(objectOf(messages[0]?.info).sessionID);
         if (sessionId === "") return;
         const entries = messages.map(asUiMessage);
-        const { tokens } = objectOf(
-          messages.findLast(({ info }) => objectOf(info).role === "assistant")?.info,
-        );
-        const sent = await preflight<Entry>({
-          sessionId,
-          messages: entries,
-          request: {
-            format: "ai-sdk",
-            system: systems.get(sessionId),
-            tools: [...tools.values()],
-            usage: once(tokens),
-          },
-        });
+        const answer = messages.findLast(({ info }) => objectOf(info).role === "assistant");
+        const usage = once(objectOf(answer?.info).tokens);
+        const system = systems.get(sessionId);
+        const request = { format: "ai-sdk", system, tools: [...tools.values()], usage } as const;
+        const sent = await preflight<Entry>({ sessionId, messages: entries, request });
         if (sent === entries) return;
         const asked = messages.find(({ info }) => objectOf(info).role === "user");
         const ours = sent.map((entry) => fromUiMessage(entry, asked?.info));

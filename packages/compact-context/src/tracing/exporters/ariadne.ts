@@ -31,11 +31,8 @@ export function createAriadneExporter(options: AriadneOptions = {}): Exporter {
   requireKnown(options, { url: true, timeoutMs: true, fetch: true, newId: true, now: true });
   const now = options.now ?? (() => performance.now());
   const newId = options.newId ?? (() => crypto.randomUUID());
-  const post = createPost({
-    url: collectorUrl(options.url ?? "http://127.0.0.1:5175/ingest", "the URL of Ariadne"),
-    timeoutMs: options.timeoutMs ?? 1_800,
-    fetch: options.fetch,
-  });
+  const url = collectorUrl(options.url ?? "http://127.0.0.1:5175/ingest", "the URL of Ariadne");
+  const post = createPost({ url, timeoutMs: options.timeoutMs ?? 1_800 }, options.fetch);
   const traces = createLruMap<(event: CompactEvent) => string[]>(MAX_TRACES);
   let failed = 0;
   let pausedUntil = Number.NEGATIVE_INFINITY;
@@ -122,7 +119,7 @@ function spanText(event: CompactEvent, { trace, span, parent, name }: Ids): stri
     });
   for (const longest of [MAX_TEXT, MAX_TEXT / 10, MAX_TEXT / 100]) {
     const whole = text(dataOf(event, longest));
-    if (bytesOf(whole) <= MAX_SPAN_BYTES) return whole;
+    if (new TextEncoder().encode(whole).length <= MAX_SPAN_BYTES) return whole;
   }
   const left_out = "too long for Ariadne";
   return text({ session_id: truncate(event.sessionId, 200), left_out, output: left_out });
@@ -174,21 +171,16 @@ function truncate(text: string, longest: number): string {
   return text.length <= longest ? text : `${text.slice(0, longest)}…`;
 }
 
-function bytesOf(text: string): number {
-  return new TextEncoder().encode(text).length;
-}
-
 // ---- sending
 
 /**
  * Uses Node's own client if available, whose idle sockets do not keep the process alive; otherwise `fetch`.
  * Redirects are not followed, proxy variables are ignored, and at most 64 KB of a response are read.
  */
-function createPost(options: PostOptions): Post {
+function createPost(options: PostOptions, given: typeof fetch | undefined): Post {
   const { process } = globalThis as { process?: { versions?: { node?: string } } };
-  if (options.fetch !== undefined || process?.versions?.node === undefined) {
-    return postByFetch(options, options.fetch ?? fetch);
-  }
+  if (given !== undefined || process?.versions?.node === undefined)
+    return postByFetch(options, given ?? fetch);
   let post: Promise<Post> | undefined;
   return async (body) => {
     post ??= import("./node-post.ts").then(({ createNodePost }) => createNodePost(options));

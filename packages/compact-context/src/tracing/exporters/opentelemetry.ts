@@ -188,12 +188,15 @@ function eventAttributes(event: CompactEvent, payload: boolean): OpenTelemetryAt
     add(attributes, "compact.payload", event.payload);
     add(attributes, OUTPUT, event.payload);
   }
-  return { ...attributes, ...modelAttributes(event), ...errorAttributes(event) };
+  const { name, properties } = event;
+  const error: OpenTelemetryAttributes =
+    name === "compact.error" ? { "error.type": String(properties.error_type) } : {};
+  return { ...attributes, ...modelAttributes(event), ...error };
 }
 
 function add(attributes: OpenTelemetryAttributes, name: string, value: unknown): void {
-  if (typeof value === "string" || typeof value === "boolean") attributes[name] = value;
-  else if (typeof value === "number") attributes[name] = value;
+  if (typeof value === "string" || typeof value === "boolean" || typeof value === "number")
+    attributes[name] = value;
   else if (Array.isArray(value)) {
     attributes[name] = value.map((item) => (typeof item === "string" ? item : JSON.stringify(item)));
   } else if (typeof value === "object" && value !== null) {
@@ -219,10 +222,6 @@ function modelAttributes({ name, properties }: CompactEvent): OpenTelemetryAttri
     "gen_ai.usage.output_tokens": sum(({ output }) => output),
     "gen_ai.usage.cache_read.input_tokens": sum(({ cache_read }) => cache_read),
   };
-}
-
-function errorAttributes({ name, properties }: CompactEvent): OpenTelemetryAttributes {
-  return name === "compact.error" ? { "error.type": String(properties.error_type) } : {};
 }
 
 /** The part of `@opentelemetry/api` 1.3 and later that is used; the module itself fits. */
