@@ -340,6 +340,7 @@ function classOf(native: object): MessageClass {
   return native.constructor as MessageClass;
 }
 
+/** By base class, then by name. */
 const derived = new WeakMap<MessageClass, Map<string, MessageClass>>();
 
 function derivedClass(native: object | undefined, kind: string, name: string): MessageClass | undefined {

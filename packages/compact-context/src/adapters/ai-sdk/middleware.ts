@@ -22,16 +22,14 @@ export interface CompactLanguageModelMiddleware {
   /** The SDKs declare their own version here and never read it; `never` fits both. */
   readonly specificationVersion: never;
   transformParams<Params extends { prompt: unknown[] }>(options: { params: Params }): Promise<Params>;
-  wrapGenerate<Result>(options: {
-    doGenerate(): PromiseLike<Result>;
-    params: object;
-    model?: object;
-  }): Promise<Result>;
-  wrapStream<Result extends object>(options: {
-    doStream(): PromiseLike<Result>;
-    params: object;
-    model?: object;
-  }): Promise<Result>;
+  wrapGenerate<Result>(options: Wrapped & { doGenerate(): PromiseLike<Result> }): Promise<Result>;
+  wrapStream<Result extends object>(options: Wrapped & { doStream(): PromiseLike<Result> }): Promise<Result>;
+}
+
+/** A call that is made, with its model. */
+interface Wrapped {
+  params: object;
+  model?: object;
 }
 
 /** A call and the list that was sent for it. */
@@ -58,7 +56,7 @@ export function compactLanguageModelMiddleware(
   /** The model's answer to a shorter list, if it rejected this one as too long; otherwise throws its error. */
   const sendShorter = async <Result>(
     method: "doGenerate" | "doStream",
-    { params, model }: { params: object; model?: object },
+    { params, model }: Wrapped,
     error: unknown,
   ): Promise<Result> => {
     const call = made.get(params);
@@ -75,13 +73,9 @@ export function compactLanguageModelMiddleware(
         typeof options.sessionId === "function" ? await options.sessionId(call) : options.sessionId;
       const usage = reported.get(sessionId);
       reported.delete(sessionId);
-      const request = {
-        format: "ai-sdk" as const,
-        tools: call.tools ?? [],
-        maxOutputTokens: positiveOf(call.maxOutputTokens),
-        signal: call.abortSignal,
-        usage,
-      };
+      const { tools = [], abortSignal: signal } = call;
+      const maxOutputTokens = positiveOf(call.maxOutputTokens);
+      const request = { format: "ai-sdk", tools, maxOutputTokens, signal, usage } as const;
       const asked: HostCall<unknown> = { sessionId, messages: params.prompt, request };
       const prompt = await preflight(asked);
       const sent = prompt === params.prompt ? params : { ...params, prompt: prompt.map(inParts) };

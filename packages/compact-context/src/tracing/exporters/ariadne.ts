@@ -104,19 +104,10 @@ interface Ids {
 /** A span never ends before it starts, and fields without a value are omitted: Ariadne rejects `null`. */
 function spanText(event: CompactEvent, { trace, span, parent, name }: Ids): string {
   const { startedAt, endedAt } = event;
+  const fixed = { type: "span", trace_id: trace, span_id: span, parent_id: parent, kind: "compact" };
+  const times = { started_at: startedAt, ended_at: notBefore(endedAt, startedAt) };
   const text = (data: object): string =>
-    JSON.stringify({
-      type: "span",
-      trace_id: trace,
-      span_id: span,
-      parent_id: parent,
-      kind: "compact",
-      name: name ?? event.name,
-      started_at: startedAt,
-      ended_at: notBefore(endedAt, startedAt),
-      status: event.status,
-      data,
-    });
+    JSON.stringify({ ...fixed, name: name ?? event.name, ...times, status: event.status, data });
   for (const longest of [MAX_TEXT, MAX_TEXT / 10, MAX_TEXT / 100]) {
     const whole = text(dataOf(event, longest));
     if (new TextEncoder().encode(whole).length <= MAX_SPAN_BYTES) return whole;
