@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import {
   codecFor,
   decode,
-  detectListFormat,
+  detectFormat,
   encode,
   FORMATS,
 } from "../../packages/compact-context/src/codecs/formats.ts";
@@ -252,7 +252,7 @@ describe.each(REAL)("a recorded list of %s", (_name, format, load) => {
   const codec = codecFor(format);
 
   it.skipIf(!present)("is long enough to mean something", () => expect(list.length).toBeGreaterThan(3));
-  it.skipIf(!present)("is recognised", () => expect(detectListFormat(list)).toBe(format));
+  it.skipIf(!present)("is recognised", () => expect(detectFormat(list)).toBe(format));
   it.skipIf(!present)("PRT-6 INT-4 comes back as the caller's own objects", () => {
     expect(checkIdentity(codec, list)).toEqual([]);
   });

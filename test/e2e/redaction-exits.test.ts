@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { detectListFormat, FORMATS } from "../../packages/compact-context/src/codecs/formats.ts";
+import { detectFormat, FORMATS } from "../../packages/compact-context/src/codecs/formats.ts";
 import type { TextModel } from "../../packages/compact-context/src/core/ports.ts";
 import { CompactManager, type ManagerPorts } from "../../packages/compact-context/src/create-manager.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
@@ -40,7 +40,7 @@ async function storedIn(storage: ReturnType<typeof createMemoryDriver>): Promise
 
 describe("a secret in every kind of part", () => {
   it("every format has a list here, and is recognised", () => {
-    const formats = NAMES.map((name) => detectListFormat(listOf(name)));
+    const formats = NAMES.map((name) => detectFormat(listOf(name)));
     expect(new Set(formats)).toEqual(new Set(FORMATS));
   });
 

@@ -1,5 +1,5 @@
 import { listCodec } from "./codecs/formats.ts";
-import { mergePolicy } from "./config/layer.ts";
+import { mergeConfig } from "./config/layer.ts";
 import type { CompactConfig } from "./config/settings.ts";
 import { applyPlan } from "./core/apply.ts";
 import { type Format, imageCount, type Message, markSummaries, wireBytes } from "./core/message.ts";
@@ -192,7 +192,7 @@ function requestFor(
   options: PlanOptions & Pick<CompactOptions, "strategy" | "instruction" | "signal">,
 ): { readonly request: CompactionRequest; readonly codec: ListCodec } {
   const { model, encoding, models, strategy, onOverflow } = options;
-  const policy = mergePolicy({ ...options.policy, ...defined({ strategy, onOverflow }) });
+  const { policy } = mergeConfig({ policy: { ...options.policy, ...defined({ strategy, onOverflow }) } });
   const codec = listCodec(messages, options.format);
   const counter = createTokenCounter({ model, encoding, models, format: codec.format });
   const decoded = markSummaries(codec.decode(messages));

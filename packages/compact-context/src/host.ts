@@ -7,6 +7,7 @@ import {
   hasCode,
   MAX_TIMER_MS,
   requireFunction,
+  requireKnown,
   requireOptions,
 } from "./errors.ts";
 import { positiveOf } from "./providers/request.ts";
@@ -32,6 +33,12 @@ export interface HostOptions {
 
 /** The names of the options that every adapter with a manager has. */
 export const HOST_OPTIONS = { manager: true, onFailure: true, deadlineMs: true, repair: true } as const;
+
+/** The options of an adapter whose caller brings the manager. */
+export interface ManagedOptions extends HostOptions {
+  readonly manager: HostManager;
+}
+
 /** What to pass where an adapter's options are no object. */
 export const HOST_HINT = "Pass { manager: new CompactManager(), sessionId }.";
 
@@ -63,6 +70,15 @@ export type HostCompaction = <T>(call: HostCall<T>) => Promise<HostAnswer<T>>;
 export function createHostPreflight(manager: HostManager, options: HostOptions = {}): HostPreflight {
   const compact = createHostCompaction(manager, options);
   return async (call) => (await compact(call)).messages;
+}
+
+/** `createHostPreflight` for an adapter's options, which are checked first; `own` are the names of its own ones. */
+export function hostPreflight<Options extends ManagedOptions>(
+  options: Options,
+  own: Readonly<Record<Exclude<keyof NoInfer<Options>, keyof ManagedOptions>, true>>,
+): HostPreflight {
+  requireKnown<ManagedOptions>(options, { ...HOST_OPTIONS, ...own }, HOST_HINT);
+  return createHostPreflight(options.manager, options);
 }
 
 /** Like `createHostPreflight`, with the report. */

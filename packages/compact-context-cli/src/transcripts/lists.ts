@@ -1,5 +1,5 @@
 import type { Format } from "compact-context";
-import { codecFor, detectListFormat } from "compact-context/internal/codecs/formats";
+import { codecFor, detectFormat } from "compact-context/internal/codecs/formats";
 import { fieldsOf } from "compact-context/internal/codecs/langchain";
 import { inputObject } from "compact-context/internal/codecs/native";
 import { callPart } from "compact-context/internal/codecs/slots";
@@ -69,7 +69,7 @@ function detectPlainFormat(value: unknown): Format | undefined {
   const outside = key === "messages" && "system" in recordOf(value) && hasOnlyTurns(entries);
   if (outside && codecFor("anthropic").detect(entries) > 0) return "anthropic";
   if (key === "input" && codecFor("openai-responses").detect(entries) > 0) return "openai-responses";
-  return detectListFormat(entries);
+  return detectFormat(entries);
 }
 
 function hasOnlyTurns(entries: readonly unknown[]): boolean {

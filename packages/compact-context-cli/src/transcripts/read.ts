@@ -1,5 +1,5 @@
 import type { Format } from "compact-context";
-import { detectListFormat, FORMATS } from "compact-context/internal/codecs/formats";
+import { detectFormat, FORMATS } from "compact-context/internal/codecs/formats";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { aider } from "./aider.ts";
 import {
@@ -182,7 +182,7 @@ async function readEntries(source: Source): Promise<Session> {
 }
 
 function entryFormat(entries: readonly unknown[], { format }: Source): Format | undefined {
-  return format === undefined ? detectListFormat(entries) : FORMATS.find((known) => known === format);
+  return format === undefined ? detectFormat(entries) : FORMATS.find((known) => known === format);
 }
 
 async function readDocument(readers: readonly DocumentFormat[], source: Source): Promise<Session> {

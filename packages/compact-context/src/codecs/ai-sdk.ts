@@ -17,14 +17,11 @@ import {
   type Step,
   spoken,
 } from "./create-codec.ts";
+import { mediaFromUrl, mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
 import {
   arrayAt,
   copyWith,
   filled,
-  mediaFromUrl,
-  mediaFromValue,
-  mediaUrl,
-  mediaWords,
   type NativeObject,
   objectOf,
   ROLES,
@@ -60,7 +57,7 @@ export const aiSdkCodec: NativeCodec = createCodec({
       ? rewriteField(native, "parts", slotsOf(native, "message"), parts, writeUi)
       : rewriteField(native, "content", slotsOf(native, "message"), parts, write),
   build: (steps, context) =>
-    isUi(context.sample) ? buildUiMessages(steps) : steps.map((step) => buildStep(step, context)),
+    isUi(context.natives()[0]) ? buildUiMessages(steps) : steps.map((step) => buildStep(step, context)),
 });
 
 function isUi(entry: unknown): boolean {
@@ -168,7 +165,6 @@ function writePiece(piece: Content): unknown {
   return textPart(mediaWords(piece));
 }
 
-/** Adjacent results share one tool message. */
 function buildStep(step: Step, context: BuildContext): unknown {
   const { role, content, calls, results } = step;
   if (role === "tool")
@@ -253,12 +249,8 @@ function buildUiMessages(steps: readonly Step[]): unknown[] {
     const id = used.has(message.id) ? `${message.id}-${index}` : message.id;
     used.add(id);
     const answers = steps[index + 1]?.results ?? [];
-    const tools = calls.map((call) =>
-      buildTool(
-        call,
-        answers.find((result) => result.id === call.id),
-      ),
-    );
+    const answerOf = (call: ToolCallPart) => answers.find((result) => result.id === call.id);
+    const tools = calls.map((call) => buildTool(call, answerOf(call)));
     const parts = [...[...content, ...results].map((part) => writeUi(part)), ...tools];
     if (role === "user") return [{ id, role, parts }];
     return [{ id, role: role === "assistant" || role === "tool" ? "assistant" : "system", parts }];

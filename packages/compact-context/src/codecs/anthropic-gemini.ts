@@ -16,16 +16,12 @@ import {
   type Reading,
   type Step,
 } from "./create-codec.ts";
+import { mediaFromData, mediaFromUrl, mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
 import {
   arrayAt,
   copyWith,
   filled,
   inputObject,
-  mediaFromData,
-  mediaFromUrl,
-  mediaReference,
-  mediaUrl,
-  mediaWords,
   type NativeObject,
   objectOf,
   ROLES,
@@ -79,7 +75,7 @@ function readBlock(block: NativeObject, place: string): Part | undefined {
     case "document":
       return readSource(block, type);
     case "container_upload":
-      return mediaReference("application/*", { name: block.file_id });
+      return mediaFromValue(undefined, "application/*", { name: block.file_id });
     case "file":
       return typeof block.content === "string" ? textPart(block.content) : undefined;
     case "thinking":
@@ -102,7 +98,7 @@ function readSource(block: NativeObject, type: "image" | "document"): Part | und
   if (source.type === "text" && typeof data === "string") return textPart(data);
   if (source.type === "base64" && typeof data === "string") return mediaFromData(data, mediaType, extra);
   if (source.type === "url") return mediaFromUrl(jsonText(source.url), mediaType, extra);
-  return source.type === "file" ? mediaReference(mediaType, { name: source.file_id }) : undefined;
+  return source.type === "file" ? mediaFromValue(undefined, mediaType, { name: source.file_id }) : undefined;
 }
 
 function sealed(text: string, seal: unknown): Part {

@@ -16,8 +16,9 @@ import {
 import type { Codec } from "../core/ports.ts";
 import { requireList } from "../errors.ts";
 import { likelihood } from "./detect.ts";
-import { arrayAt, mediaWords, type NativeObject, objectAt, readNative, requireMessages } from "./native.ts";
-import { holdsOnlyResults, partsOf, type Slot } from "./slots.ts";
+import { mediaWords } from "./media.ts";
+import { arrayAt, type NativeObject, objectAt, readNative, requireMessages } from "./native.ts";
+import { holdsOnlyResults, partsOf, type Slot, textPart } from "./slots.ts";
 
 /** What a codec reads from one native entry. Calls and results without a native id have the id "". */
 export interface Reading {
@@ -29,12 +30,7 @@ export interface Reading {
 
 /** Context for building new entries. */
 export interface BuildContext {
-  /**
-   * The first native entry of this format in the list; new entries follow its style if the format has
-   * several.
-   */
-  readonly sample: unknown;
-  /** All native entries of this format. */
+  /** The native entries of this format; new ones follow the style of the first if the format has several. */
   natives(): readonly unknown[];
   /** The name of the call with this id, from anywhere in the list; "" if there is none. */
   callName(id: string): string;
@@ -67,9 +63,7 @@ export interface NativeCodec extends Codec {
   ): Message[];
 }
 
-/**
- * The codec for a spec; ids, pairing, reuse of unchanged natives and detection are the same for all formats.
- */
+/** The codec for a spec; ids, pairing, reuse of unchanged natives and detection are the same for all formats. */
 export function createCodec(spec: CodecSpec): NativeCodec {
   return {
     format: spec.format,
@@ -121,7 +115,19 @@ function decodeList(
 }
 
 function encodeList(spec: CodecSpec, messages: readonly Message[]): unknown[] {
-  const context = buildContext(spec.format, messages);
+  const isNative = ({ native, format }: Message): boolean => native !== undefined && format === spec.format;
+  let natives: readonly unknown[] | undefined;
+  let names: Map<string, string> | undefined;
+  const context: BuildContext = {
+    natives() {
+      natives ??= messages.filter(isNative).map(({ native }) => native);
+      return natives;
+    },
+    callName(id) {
+      names ??= callNames(messages);
+      return names.get(id) ?? "";
+    },
+  };
   const list: unknown[] = [];
   let run: Message[] = [];
   const flush = (): void => {
@@ -134,7 +140,7 @@ function encodeList(spec: CodecSpec, messages: readonly Message[]): unknown[] {
   for (const message of messages) {
     if (isBare)
       isBare = message.role === "assistant" && !message.parts.some(({ type }) => type === "reasoning");
-    if (!isNative(message, spec.format)) {
+    if (!isNative(message)) {
       run.push(message);
       continue;
     }
@@ -148,27 +154,9 @@ function encodeList(spec: CodecSpec, messages: readonly Message[]): unknown[] {
   return list;
 }
 
-function nativeOf(message: Message, { rewrite }: CodecSpec): unknown {
-  if (message.edited !== true) return message.native;
-  return message.parts.length === 0
-    ? undefined
-    : rewrite(objectAt(message.native, message.id), message.parts);
-}
-
-function isNative(message: Message, format: Format): boolean {
-  return message.native !== undefined && message.format === format;
-}
-
-function buildContext(format: Format, messages: readonly Message[]): BuildContext {
-  let names: Map<string, string> | undefined;
-  return {
-    sample: messages.find((message) => isNative(message, format))?.native,
-    natives: () => messages.filter((message) => isNative(message, format)).map(({ native }) => native),
-    callName(id) {
-      names ??= callNames(messages);
-      return names.get(id) ?? "";
-    },
-  };
+function nativeOf({ native, parts, edited, id }: Message, { rewrite }: CodecSpec): unknown {
+  if (edited !== true) return native;
+  return parts.length === 0 ? undefined : rewrite(objectAt(native, id), parts);
 }
 
 // ---- the steps of new entries
@@ -257,10 +245,8 @@ function gatherResults(steps: readonly Step[]): Step[] {
     else {
       const answers = step.calls.map((call) => byId.get(call.id)?.find((result) => unplaced.has(result)));
       gathered.push(withoutUnanswered(step, answers));
-      place(
-        step,
-        answers.filter((answer) => answer !== undefined),
-      );
+      const found = answers.filter((answer) => answer !== undefined);
+      place(step, found);
     }
   }
   return gathered;
@@ -270,16 +256,16 @@ function withoutUnanswered(step: Step, answers: readonly unknown[]): Step {
   const isUnanswered = (call: ToolCallPart, index: number): boolean =>
     call.providerExecuted === true && answers[index] === undefined;
   if (!step.calls.some(isUnanswered)) return step;
-  const words = step.calls.filter(isUnanswered).map((call): TextPart => {
-    return { type: "text", text: `[${call.name} ${argumentsText(call)}]` };
-  });
+  const words = step.calls
+    .filter(isUnanswered)
+    .map((call) => textPart(`[${call.name} ${argumentsText(call)}]`));
   const calls = step.calls.filter((call, index) => !isUnanswered(call, index));
   return { ...step, content: [...step.content, ...words], calls };
 }
 
 /** A result's content as a list of parts. */
 export function piecesOf(content: ToolResultPart["content"]): readonly Content[] {
-  return typeof content === "string" ? [{ type: "text", text: content }] : content;
+  return typeof content === "string" ? [textPart(content)] : content;
 }
 
 /** The text of a step that calls nothing and says nothing else. */
@@ -293,8 +279,6 @@ export function spoken(part: Content): string {
   return part.type === "text" ? part.text : mediaWords(part);
 }
 
-type Identified = Pick<Message, "id" | "role" | "parts">;
-
 /** Generates the ids of a list for messages and calls without one. */
 export interface Ids {
   /** The wished id, or the next free variant: `-2`, `-3`. */
@@ -303,12 +287,12 @@ export interface Ids {
    * The parts, with ids for calls and results that have none. A call's id derives from its message's id; a
    * result takes the id of the first open call: same name first, newer turns first.
    */
-  identify(message: Identified): readonly Part[];
+  identify(message: Pick<Message, "id" | "role" | "parts">): readonly Part[];
 }
 
 /** `previous` are the messages before the list. */
 export function createIds(previous: readonly Message[]): Ids {
-  const { ids, numbered, open: known } = knownOf(previous);
+  const { ids, open: known } = knownOf(previous);
   const open: OpenCalls = { ...known, calls: [...known.calls], left: [...known.left] };
   /** Every id issued, with the highest number appended to it. */
   const taken = new Map<string, number>();
@@ -319,7 +303,7 @@ export function createIds(previous: readonly Message[]): Ids {
         taken.set(wished, 1);
         return wished;
       }
-      let number = (taken.get(wished) ?? lastNumber(ids, numbered, wished)) + 1;
+      let number = (taken.get(wished) ?? lastNumber(ids, wished)) + 1;
       while (isTaken(`${wished}-${number}`)) number++;
       const id = `${wished}-${number}`;
       taken.set(wished, number);
@@ -332,7 +316,7 @@ export function createIds(previous: readonly Message[]): Ids {
         add(open, message);
         return parts;
       }
-      if (goesOn(message)) leaveBehind(open);
+      leaveBehind(open, message);
       return parts.map((part, index) => {
         const identified = lacksId(part) ? withId(part, `${id}_${index + 1}`, open) : part;
         note(open, identified);
@@ -342,30 +326,25 @@ export function createIds(previous: readonly Message[]): Ids {
   };
 }
 
-/** State of an append-only list. */
 interface Known {
-  readonly ids: Set<string>;
-  /** By id: the number up to which all numbered variants are taken. */
-  readonly numbered: Map<string, number>;
+  /** By id: the number up to which all numbered variants are known to be taken. */
+  readonly ids: Map<string, number>;
   readonly open: OpenCalls;
-  /** Number of messages processed. */
   upTo: number;
 }
 
-/**
- * Conversations are append-only and their end is decoded before every call: each message is processed once.
- */
+/** Conversations are append-only and their end is decoded before every call: each message is processed once. */
 const knownByList = new WeakMap<readonly Message[], Known>();
 
 function knownOf(previous: readonly Message[]): Known {
   let known = knownByList.get(previous);
   if (known === undefined || known.upTo > previous.length) {
     const open: OpenCalls = { calls: [], left: [], answered: false };
-    known = { ids: new Set(), numbered: new Map(), open, upTo: 0 };
+    known = { ids: new Map(), open, upTo: 0 };
     knownByList.set(previous, known);
   }
   for (const message of previous.slice(known.upTo)) {
-    known.ids.add(message.id);
+    if (!known.ids.has(message.id)) known.ids.set(message.id, 1);
     add(known.open, message);
   }
   known.upTo = previous.length;
@@ -373,10 +352,10 @@ function knownOf(previous: readonly Message[]): Known {
 }
 
 /** Cached: a repeated text would otherwise be counted from 1 each time. */
-function lastNumber(ids: ReadonlySet<string>, numbered: Map<string, number>, base: string): number {
-  let number = numbered.get(base) ?? 1;
+function lastNumber(ids: Map<string, number>, base: string): number {
+  let number = ids.get(base) ?? 1;
   while (ids.has(`${base}-${number + 1}`)) number++;
-  numbered.set(base, number);
+  ids.set(base, number);
   return number;
 }
 
@@ -388,27 +367,24 @@ interface OpenCalls {
   answered: boolean;
 }
 
-function add(open: OpenCalls, message: Identified): void {
-  if (goesOn(message)) leaveBehind(open);
+function add(open: OpenCalls, message: Pick<Message, "role" | "parts">): void {
+  leaveBehind(open, message);
   for (const part of message.parts) note(open, part);
 }
 
-function goesOn({ role, parts }: Identified): boolean {
-  return role === "user" && parts.length > 0 && !parts.some((part) => part.type === "toolResult");
-}
-
-function leaveBehind(open: OpenCalls): void {
+/** A user who goes on leaves the open calls behind. */
+function leaveBehind(open: OpenCalls, { role, parts }: Pick<Message, "role" | "parts">): void {
+  if (role !== "user" || parts.length === 0 || parts.some((part) => part.type === "toolResult")) return;
   open.left.push(...open.calls);
   open.calls = [];
 }
 
-function lacksId(part: Part): boolean {
+function lacksId(part: Part): part is ToolCallPart | ToolResultPart {
   return (part.type === "toolCall" || part.type === "toolResult") && part.id === "";
 }
 
-function withId(part: Part, suffix: string, open: OpenCalls): Part {
+function withId(part: ToolCallPart | ToolResultPart, suffix: string, open: OpenCalls): Part {
   if (part.type === "toolCall") return { ...part, id: `call_${suffix}` };
-  if (part.type !== "toolResult") return part;
   const isNamed = (call: ToolCallPart): boolean => part.name !== undefined && call.name === part.name;
   const call = open.calls.find(isNamed) ?? open.left.find(isNamed) ?? open.calls[0] ?? open.left[0];
   return { ...part, id: call?.id ?? `result_${suffix}` };

@@ -7,6 +7,7 @@ import { filled, isRole, type NativeObject, ROLES } from "./native.ts";
 
 /** An entry's vote on a format: -1 excludes it, 0 is neutral, 1 excludes all others. */
 type Vote = number;
+type EntryVote = (entry: NativeObject) => Vote;
 
 /** Likelihood of the format: 0 excludes it, 1 excludes all others. */
 export function likelihood(list: readonly unknown[], format: Format): number {
@@ -33,8 +34,6 @@ export function firstMisfit(list: readonly unknown[]): Misfit | undefined {
   }
   return undefined;
 }
-
-type EntryVote = (entry: NativeObject) => Vote;
 
 const VOTES: Readonly<Record<Format, EntryVote>> = {
   "openai-chat": voteForChat,
@@ -92,7 +91,6 @@ function voteOnBlocks(content: unknown, vote: (block: NativeObject, type: string
   return strongest;
 }
 
-/** True if `value` is a list whose first entry is an object with these keys. */
 function firstHas(value: unknown, ...keys: readonly string[]): boolean {
   const first: unknown = Array.isArray(value) ? value[0] : undefined;
   return isObject(first) && keys.every((key) => key in first);
@@ -160,9 +158,10 @@ function voteOnAgentsMessage(item: NativeObject): Vote {
   if (!isRole(item.role, ROLES.items) || item.role === "developer") return -1;
   const blocks = voteOnBlocks(item.content, agentsBlock);
   if (blocks < 0) return -1;
+  if ("providerData" in item) return 1;
   const isOutput = item.role === "assistant" && "status" in item && blocks > 0;
   const base = item.type === "message" ? 0.55 : 0.25;
-  return Math.max(blocks, "providerData" in item ? 1 : isOutput ? 0.87 : base);
+  return Math.max(blocks, isOutput ? 0.87 : base);
 }
 
 /** Output texts of the wire have annotations; the SDK stores these in `providerData`. */
@@ -174,26 +173,18 @@ function agentsBlock(block: NativeObject, type: string): Vote {
 
 // ---- Anthropic
 
-/** Strength of a block type as evidence for Anthropic; types shared with other providers are weak. */
-const ANTHROPIC_BLOCKS: Readonly<Record<string, (block: NativeObject) => Vote>> = {
-  text: () => 0.45,
-  compaction: () => 0.45,
-  thinking: (block) => ("thinkingSignature" in block ? -1 : 0.9),
-  redacted_thinking: () => 0.9,
-  container_upload: () => 0.9,
-  mcp_tool_listing: () => 0.9,
-  tool_addition: () => 0.9,
-  tool_removal: () => 0.9,
-  fallback: () => 0.9,
-  search_result: (block) => (typeof block.source === "string" ? 0.9 : -1),
-  image: (block) => (isObject(block.source) ? 0.95 : -1),
-  document: (block) => (isObject(block.source) ? 0.95 : -1),
-  file: (block) => (typeof block.content === "string" ? 0.9 : -1),
-};
+const ANTHROPIC_BLOCKS =
+  /^(redacted_thinking|container_upload|mcp_tool_listing|tool_addition|tool_removal|fallback)$/;
 
+/** Types that other providers have too are weak evidence. */
 function anthropicBlock(block: NativeObject, type: string): Vote {
   if (/tool_(use|result)$/.test(type)) return 1;
-  return Object.hasOwn(ANTHROPIC_BLOCKS, type) ? (ANTHROPIC_BLOCKS[type]?.(block) ?? -1) : -1;
+  if (ANTHROPIC_BLOCKS.test(type)) return 0.9;
+  if (/^(text|compaction)$/.test(type)) return 0.45;
+  if (type === "thinking") return "thinkingSignature" in block ? -1 : 0.9;
+  if (/^(image|document)$/.test(type)) return isObject(block.source) ? 0.95 : -1;
+  if (type === "search_result") return typeof block.source === "string" ? 0.9 : -1;
+  return type === "file" && typeof block.content === "string" ? 0.9 : -1;
 }
 
 const NOT_ANTHROPIC = ["tool_calls", "parts", "getType", "_getType"];

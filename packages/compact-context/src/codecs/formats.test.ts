@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Format, Message } from "../core/message.ts";
-import { codecFor, decode, detectListFormat, encode, FORMATS, listCodec } from "./formats.ts";
+import { codecFor, decode, detectFormat, encode, FORMATS, listCodec } from "./formats.ts";
 
 function ownText(format: Format): object {
   const type = format.startsWith("openai-") && format !== "openai-chat" ? "input_text" : "text";
@@ -32,7 +32,7 @@ describe("the registry", () => {
     ["langchain", [{ role: "assistant", content: "", tool_calls: [{ id: "c", name: "f", args: {} }] }]],
     ["pi", [{ role: "user", content: "hi", timestamp: 1 }]],
   ])("recognises %s", (format, list) => {
-    expect(detectListFormat(list)).toBe(format);
+    expect(detectFormat(list)).toBe(format);
     expect(decode(list, format)).toHaveLength(list.length);
   });
 
@@ -57,7 +57,7 @@ describe("the registry", () => {
     ["ai-sdk", "assistant", [{ type: "reasoning-file", mediaType: "image/png", data: "AAAA" }]],
     ["langchain", "assistant", [{ type: "server_tool_call", id: "c", name: "f", args: {} }]],
   ])("recognises %s by what an %s says: %o", (format, role, blocks) => {
-    expect(detectListFormat([{ role, content: [{ type: "text", text: "hi" }, ...blocks] }])).toBe(format);
+    expect(detectFormat([{ role, content: [{ type: "text", text: "hi" }, ...blocks] }])).toBe(format);
   });
 
   it("is less sure of a message of pi without the reason it stopped for", () => {
@@ -66,12 +66,12 @@ describe("the registry", () => {
   });
 
   it("recognises nothing in an empty list and in lists of other things", () => {
-    expect(detectListFormat([])).toBeUndefined();
-    expect(detectListFormat([1, "two"])).toBeUndefined();
-    expect(detectListFormat([{ name: "no message" }])).toBeUndefined();
-    expect(detectListFormat([{ role: "constructor", content: "x" }])).toBeUndefined();
+    expect(detectFormat([])).toBeUndefined();
+    expect(detectFormat([1, "two"])).toBeUndefined();
+    expect(detectFormat([{ name: "no message" }])).toBeUndefined();
+    expect(detectFormat([{ role: "constructor", content: "x" }])).toBeUndefined();
     for (const type of ["__proto__", "constructor", "toString"])
-      expect(detectListFormat([{ role: "user", content: [{ type }] }])).toBeUndefined();
+      expect(detectFormat([{ role: "user", content: [{ type }] }])).toBeUndefined();
   });
 
   const said = { role: "user", content: "hi" };

@@ -1,4 +1,4 @@
-import type { Format, Message, Part } from "../core/message.ts";
+import type { Format, Message } from "../core/message.ts";
 import type { Codecs, ListCodec } from "../core/ports.ts";
 import { CompactError, isList, isObject, kindOf } from "../errors.ts";
 import { aiSdkCodec } from "./ai-sdk.ts";
@@ -7,7 +7,7 @@ import type { NativeCodec } from "./create-codec.ts";
 import { firstMisfit, type Misfit } from "./detect.ts";
 import { openaiAgentsCodec, openaiResponsesCodec } from "./items.ts";
 import { langchainCodec } from "./langchain.ts";
-import { readNative } from "./native.ts";
+import { objectOf, readNative } from "./native.ts";
 import { openaiChatCodec } from "./openai-chat.ts";
 import { piCodec } from "./pi.ts";
 
@@ -44,21 +44,14 @@ export function encode(messages: readonly Message[], format: Format): unknown[] 
   return codecFor(format).encode(messages);
 }
 
-/** The format detected in a list. */
-interface Detection {
-  readonly format: Format;
-  /** False if no entry is specific to one format: plain texts look the same in several. */
-  readonly certain: boolean;
-}
-
 /** Votes up to this are for content shared by several formats. */
 const BARE = 0.6;
 
 /**
- * The most likely format of a list, from a bounded sample; undefined if none matches or the list is empty. A
- * list of only `{role, content: string}` is `openai-chat`, without certainty.
+ * The most likely format of a list, from a bounded sample; undefined if none matches or the list is empty. It is
+ * uncertain if no entry is specific to it: a list of only `{role, content: string}` is `openai-chat`.
  */
-function detectList(list: readonly unknown[]): Detection | undefined {
+function detectList(list: readonly unknown[]): (Pick<ListCodec, "certain"> & { format: Format }) | undefined {
   let best: Format | undefined;
   let bestScore = 0;
   for (const format of FORMATS) {
@@ -70,14 +63,9 @@ function detectList(list: readonly unknown[]): Detection | undefined {
   return best && { format: best, certain: bestScore > BARE };
 }
 
-/** The format without its certainty. */
-export function detectListFormat(list: readonly unknown[]): Format | undefined {
-  return detectList(list)?.format;
-}
-
 /** The format of a list of messages; undefined if none is detected or the value is no list. */
 export function detectFormat(value: unknown): Format | undefined {
-  return isList(value) ? detectListFormat(value) : undefined;
+  return isList(value) ? detectList(value)?.format : undefined;
 }
 
 /** The codec for a list: of the given format, or of the detected one. Throws `UnknownFormat`. */
@@ -100,14 +88,15 @@ const neutralCodec = (format: Format | undefined): ListCodec => ({
 });
 
 function unknownFormat(list: readonly unknown[]): CompactError {
+  const message = "the messages are in no format that is known here";
   const misfit = firstMisfit(list);
-  const [place, problem, hint] =
-    misfit === undefined
-      ? ["messages", "", 'Pass `format`, such as "openai-chat" or "anthropic".']
-      : [`messages[${misfit.index}]`, ...explain(misfit, list[misfit.index])];
-  const words = problem === "" ? "" : `: ${place} ${problem}`;
-  const message = `the messages are in no format that is known here${words}`;
-  return new CompactError("UnknownFormat", message, { place, hint });
+  if (misfit === undefined) {
+    const hint = 'Pass `format`, such as "openai-chat" or "anthropic".';
+    return new CompactError("UnknownFormat", message, { place: "messages", hint });
+  }
+  const place = `messages[${misfit.index}]`;
+  const [problem, hint] = explain(misfit, list[misfit.index]);
+  return new CompactError("UnknownFormat", `${message}: ${place} ${problem}`, { place, hint });
 }
 
 /** What is wrong with an entry that no format takes, and what helps. */
@@ -149,13 +138,7 @@ export const listCodecs: Codecs = {
   showFormat: (entries) => detectList(entries)?.certain === true,
 };
 
-const NEUTRAL_PARTS: ReadonlySet<Part["type"]> = new Set([
-  "text",
-  "toolCall",
-  "toolResult",
-  "reasoning",
-  "media",
-]);
+const NEUTRAL_PARTS: ReadonlySet<unknown> = new Set(["text", "toolCall", "toolResult", "reasoning", "media"]);
 
 /** UI messages with text only look the same in both shapes: the given format decides. */
 function isNeutralList(list: readonly unknown[], format: Format | undefined): boolean {
@@ -163,11 +146,7 @@ function isNeutralList(list: readonly unknown[], format: Format | undefined): bo
 }
 
 function isNeutralMessage(entry: unknown): entry is Message {
-  if (typeof entry !== "object" || entry === null) return false;
-  const { id, role, parts } = entry as Partial<Record<keyof Message, unknown>>;
+  const { id, role, parts } = objectOf(entry);
   if (typeof id !== "string" || typeof role !== "string" || !Array.isArray(parts)) return false;
-  return parts.every((part: unknown) => {
-    const type = (part as { readonly type?: unknown } | null)?.type;
-    return typeof type === "string" && NEUTRAL_PARTS.has(type as Part["type"]);
-  });
+  return parts.every((part) => NEUTRAL_PARTS.has(objectOf(part).type));
 }

@@ -15,15 +15,13 @@ import {
   type Reading,
   type Step,
 } from "./create-codec.ts";
+import { mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
 import {
   copyWith,
   filled,
   invalidMessages,
   isBlockList,
   isRole,
-  mediaFromValue,
-  mediaUrl,
-  mediaWords,
   type NativeObject,
   objectOf,
   ROLES,
@@ -44,11 +42,9 @@ import {
 /** Differences between the items of the Responses API and of the OpenAI Agents SDK. */
 interface Dialect {
   readonly callId: "call_id" | "callId";
-  /** A wire block in the dialect's spelling. */
   spelled(block: NativeObject): NativeObject;
   /** Fields of new items: calls and messages of the assistant have a status. */
   readonly status: NativeObject;
-  /** A new item with a result. */
   buildResult(result: ToolResultPart, context: BuildContext): NativeObject;
 }
 
@@ -89,7 +85,6 @@ function itemCodec(format: "openai-responses" | "openai-agents", dialect: Dialec
   });
 }
 
-/** Reads one item: a message, a call, a result, reasoning, or something opaque. */
 function readItem(item: NativeObject, place: string, dialect: Dialect): Reading {
   const { role, slots } = readBody(item, place, dialect);
   const meta = dialect === AGENTS ? readMeta(item, item.providerData) : readMeta(item);
@@ -99,35 +94,27 @@ function readItem(item: NativeObject, place: string, dialect: Dialect): Reading 
 function readBody(item: NativeObject, place: string, { callId }: Dialect): Pick<Reading, "role" | "slots"> {
   const type = filled(item.type) ?? ("role" in item ? "message" : "");
   if (type === "") throw invalidMessages(`${place}.type`, "is missing", "Give every item a type or a role.");
-  if (type === "message")
-    return {
-      role: roleAt(item.role, ROLES.items, place),
-      slots: spokenSlots(item.content, `${place}.content`),
-    };
+  if (type === "message") {
+    const role = roleAt(item.role, ROLES.items, place);
+    return { role, slots: spokenSlots(item.content, `${place}.content`) };
+  }
   const of = (role: Role, ...parts: readonly Part[]) => ({
     role,
     slots: [{ block: item, parts, path: place }],
   });
   if (type === "reasoning" || type.includes("compaction")) return of("assistant", readReasoning(item));
   // What a provider's own search found names no call.
-  if (isResult(type) && item.execution !== "server") {
+  if (/_(?:output|result)$/.test(type) && item.execution !== "server") {
     const content = readOutput(item.output ?? item.result ?? item.tools, `${place}.output`);
     return of("tool", resultPart(item[callId], content, false, item.name));
   }
   if (type.endsWith("_call") || type === "program")
     return of("assistant", ...readCall(item, type, filled(item[callId])));
   // Other items, such as the tools that Codex adds as developer.
-  return of(
-    isRole(item.role, ROLES.items) ? roleAt(item.role, ROLES.items, place) : "assistant",
-    textPart(jsonText(item)),
-  );
+  const role = isRole(item.role, ROLES.items) ? roleAt(item.role, ROLES.items, place) : "assistant";
+  return of(role, textPart(jsonText(item)));
 }
 
-function isResult(type: string): boolean {
-  return type.endsWith("_output") || type.endsWith("_result");
-}
-
-/** The content of a message item. */
 function spokenSlots(content: unknown, place: string): Slot[] {
   return contentSlots(content, place, readPiece);
 }
@@ -140,6 +127,8 @@ function readPiece(block: NativeObject, place: string): Content | undefined {
   return kind === null ? undefined : readMedia(block, kind[1] ?? "image");
 }
 
+const MEDIA_FIELDS = ["image_url", "imageUrl", "file_data", "file_url", "image", "file", "audio", "data"];
+
 const ANY_TYPE: Readonly<Record<string, string>> = {
   image: "image/*",
   file: "application/pdf",
@@ -147,22 +136,12 @@ const ANY_TYPE: Readonly<Record<string, string>> = {
 };
 
 function readMedia(block: NativeObject, kind: string): MediaPart {
-  const source = firstOf(block, [
-    "image_url",
-    "imageUrl",
-    "file_data",
-    "file_url",
-    "image",
-    "file",
-    "audio",
-    "data",
-  ]);
+  const source = firstOf(block, MEDIA_FIELDS);
   const reference = firstOf(block, ["file_id", "fileId"]) ?? (isObject(source) ? source.id : undefined);
   const extra = { name: filled(block.filename) ?? reference, detail: block.detail };
-  const mediaType = filled(block.mediaType) ?? ANY_TYPE[kind];
-  if (!isObject(source)) return mediaFromValue(source, mediaType ?? "application/*", extra);
-  const inner = firstOf(source, ["url", "data"]);
-  return mediaFromValue(inner, filled(source.mediaType) ?? mediaType ?? "application/*", extra);
+  const mediaType = filled(block.mediaType) ?? ANY_TYPE[kind] ?? "application/*";
+  if (!isObject(source)) return mediaFromValue(source, mediaType, extra);
+  return mediaFromValue(firstOf(source, ["url", "data"]), filled(source.mediaType) ?? mediaType, extra);
 }
 
 function firstOf(object: NativeObject, keys: readonly string[]): unknown {
@@ -172,10 +151,8 @@ function firstOf(object: NativeObject, keys: readonly string[]): unknown {
 function readReasoning(item: NativeObject): Part {
   const lists = [item.summary, item.content, item.rawContent].filter(isBlockList);
   const text = lists.flatMap((list) => list.map((block) => jsonText(block.text))).join("\n");
-  const seal = firstOf({ ...objectOf(item.providerData), ...item }, [
-    "encrypted_content",
-    "encryptedContent",
-  ]);
+  const fields = { ...objectOf(item.providerData), ...item };
+  const seal = firstOf(fields, ["encrypted_content", "encryptedContent"]);
   return { type: "reasoning", text, opaqueLength: jsonText(seal).length, signed: true };
 }
 
@@ -241,7 +218,6 @@ function withoutId(item: unknown): unknown {
   return rest;
 }
 
-/** A text or media block for an input or output message. */
 function buildPiece(part: Part, side: "input" | "output", { spelled }: Dialect): NativeObject {
   const type = `${side}_text`;
   if (part.type === "text") return { type, text: part.text };
@@ -258,22 +234,15 @@ function buildPiece(part: Part, side: "input" | "output", { spelled }: Dialect):
 }
 
 /** The SDK uses `image` for the wire's `image_url`, and `file` for both ways to pass a file. */
-function inSdkSpelling({
-  type,
-  image_url: image,
-  detail,
-  file_url: url,
-  file_data: file,
-  filename,
-}: NativeObject): NativeObject {
+function inSdkSpelling(block: NativeObject): NativeObject {
+  const { type, image_url: image, detail, file_url: url, file_data: file, filename } = block;
   if (type === "input_image") return { type, image, detail };
   return url === undefined ? { type, file, filename } : { type, file: { url } };
 }
 
 /** A result's content for an item's `output`. */
 function writeOutput({ content }: ToolResultPart, dialect: Dialect): unknown {
-  if (typeof content !== "string") return content.map((piece) => buildPiece(piece, "input", dialect));
-  return content;
+  return typeof content === "string" ? content : content.map((piece) => buildPiece(piece, "input", dialect));
 }
 
 function buildStep(step: Step, context: BuildContext, dialect: Dialect): unknown[] {

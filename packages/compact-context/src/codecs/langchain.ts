@@ -17,15 +17,12 @@ import {
   type Step,
 } from "./create-codec.ts";
 import { instanceKind } from "./detect.ts";
+import { mediaFromUrl, mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
 import {
   copyWith,
   filled,
   inputObject,
   invalidMessages,
-  mediaFromUrl,
-  mediaFromValue,
-  mediaUrl,
-  mediaWords,
   type NativeObject,
   objectAt,
   objectOf,
@@ -98,11 +95,8 @@ function isCallBlock(type: string): boolean {
 function readCallBlock(block: NativeObject, known: ReadonlySet<string>): Part | readonly Part[] {
   const name = filled(block.name);
   if (name === undefined || known.size > 0) return [];
-  return callPart(
-    filled(block.id) ?? block.call_id,
-    name,
-    block.input ?? block.args ?? block.arguments ?? {},
-  );
+  const args = block.input ?? block.args ?? block.arguments ?? {};
+  return callPart(filled(block.id) ?? block.call_id, name, args);
 }
 
 function readPiece(block: NativeObject, type: string): Content | undefined {
@@ -137,18 +131,13 @@ function reasoningSlots(fields: NativeObject, place: string): Slot[] {
   return text === undefined ? [] : [slot(undefined, thought(text), place)];
 }
 
-interface CallList {
-  readonly field: "tool_calls" | "invalid_tool_calls" | "additional_kwargs";
-  readonly calls: readonly unknown[];
-}
-
-/** Locations of the calls: the message's own lists, otherwise the provider's raw calls. */
-function callLists(fields: NativeObject): CallList[] {
-  const own = (["tool_calls", "invalid_tool_calls"] as const).map((field) => {
-    const calls: readonly unknown[] = Array.isArray(fields[field]) ? fields[field] : [];
-    return { field, calls };
+/** The fields with calls, and these: the message's own lists, otherwise the provider's raw calls. */
+function callLists(fields: NativeObject): { field: string; calls: readonly unknown[] }[] {
+  const own = ["tool_calls", "invalid_tool_calls"].flatMap((field) => {
+    const calls = fields[field];
+    return Array.isArray(calls) && calls.length > 0 ? [{ field, calls }] : [];
   });
-  if (own.some((list) => list.calls.length > 0)) return own.filter((list) => list.calls.length > 0);
+  if (own.length > 0) return own;
   const { tool_calls: raw } = objectOf(fields.additional_kwargs);
   return Array.isArray(raw) ? [{ field: "additional_kwargs", calls: raw }] : [];
 }
@@ -174,11 +163,9 @@ function readCall(call: NativeObject, place: string): ToolCallPart {
 }
 
 function resultSlot(entry: NativeObject, fields: NativeObject, place: string): Slot {
-  const content = resultContent(fields.content, (blocks) =>
-    spokenSlots(blocks, new Set(), `${place}.content`),
-  );
-  const failed = fields.status === "error";
-  return slot(entry, resultPart(fields.tool_call_id, content, failed, fields.name), place);
+  const read = (blocks: unknown): Slot[] => spokenSlots(blocks, new Set(), `${place}.content`);
+  const content = resultContent(fields.content, read);
+  return slot(entry, resultPart(fields.tool_call_id, content, fields.status === "error", fields.name), place);
 }
 
 function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
@@ -265,9 +252,9 @@ const SUMMARY = { lc_source: "summarization" };
 
 /** Follows the list: serialized messages, instances, or plain `{role, content}`. */
 function build(steps: readonly Step[], context: BuildContext): unknown[] {
-  const { sample } = context;
-  const isSerialised = isObject(sample) && sample.lc === 1;
-  const beside = isInstance(sample) ? context.natives().filter(isInstance) : [];
+  const natives = context.natives();
+  const isSerialised = objectOf(natives[0]).lc === 1;
+  const beside = isInstance(natives[0]) ? natives.filter(isInstance) : [];
   const used = new Set<string>();
   const built = steps.flatMap((step) => buildStep(step, context));
   return built.map(({ role, id: wished, ...rest }, index) => {
@@ -353,6 +340,7 @@ function classOf(native: object): MessageClass {
   return native.constructor as MessageClass;
 }
 
+/** By base class, then by name. */
 const derived = new WeakMap<MessageClass, Map<string, MessageClass>>();
 
 function derivedClass(native: object | undefined, kind: string, name: string): MessageClass | undefined {
@@ -393,18 +381,18 @@ function deriveFrom(Base: MessageClass, kind: string, name: string): MessageClas
 
 // ---- the representations of a message
 
-const ROLES: Readonly<Record<string, Role>> = {
-  human: "user",
-  user: "user",
-  ai: "assistant",
-  assistant: "assistant",
-  system: "system",
-  developer: "developer",
-  tool: "tool",
-  function: "tool",
-  generic: "user",
-  chat: "user",
-};
+const ROLES: ReadonlyMap<string, Role> = new Map([
+  ["human", "user"],
+  ["user", "user"],
+  ["ai", "assistant"],
+  ["assistant", "assistant"],
+  ["system", "system"],
+  ["developer", "developer"],
+  ["tool", "tool"],
+  ["function", "tool"],
+  ["generic", "user"],
+  ["chat", "user"],
+]);
 
 /** The fields of a message; a serialized message has them in a nested object. */
 export function fieldsOf(entry: NativeObject): NativeObject {
@@ -436,20 +424,13 @@ function kindIn(entry: NativeObject): [word: string, place: string] {
 function roleOf(entry: NativeObject, place: string): Role {
   const [word, field] = kindIn(entry);
   const kind = word.replace(/Message(Chunk)?$/, "").toLowerCase();
-  const role = Object.hasOwn(ROLES, kind) ? ROLES[kind] : undefined;
-  if (role === undefined)
-    throw invalidMessages(
-      `${place}.${field}`,
-      `is ${JSON.stringify(word)}, which is no kind of message`,
-      `Use one of ${Object.keys(ROLES).join(", ")}.`,
-    );
+  const role = ROLES.get(kind);
+  if (role === undefined) {
+    const problem = `is ${JSON.stringify(word)}, which is no kind of message`;
+    throw invalidMessages(`${place}.${field}`, problem, `Use one of ${[...ROLES.keys()].join(", ")}.`);
+  }
   const fields = fieldsOf(entry);
-  if (kind === "chat" || kind === "generic") return chatRole(fields.role);
+  if (kind === "chat" || kind === "generic") return ROLES.get(jsonText(fields.role).toLowerCase()) ?? "user";
   const isDeveloper = objectOf(fields.additional_kwargs).__openai_role__ === "developer";
   return role === "system" && isDeveloper ? "developer" : role;
-}
-
-function chatRole(word: unknown): Role {
-  const kind = jsonText(word).toLowerCase();
-  return (Object.hasOwn(ROLES, kind) ? ROLES[kind] : undefined) ?? "user";
 }

@@ -8,17 +8,12 @@ import {
 } from "../core/message.ts";
 import { isObject } from "../errors.ts";
 import { createCodec, type NativeCodec, piecesOf, type Reading, type Step, spoken } from "./create-codec.ts";
+import { mediaFromData, mediaFromUrl, mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
 import {
   arrayAt,
   copyWith,
   filled,
   isBlockList,
-  mediaFromData,
-  mediaFromUrl,
-  mediaFromValue,
-  mediaReference,
-  mediaUrl,
-  mediaWords,
   type NativeObject,
   objectAt,
   objectOf,
@@ -40,10 +35,7 @@ import {
   textPart,
 } from "./slots.ts";
 
-/**
- * Chat Completions messages and compatible formats; `protected` is read from the entry's `meta` or
- * `metadata`.
- */
+/** Chat Completions messages and compatible formats; `protected` is read from the entry's `meta` or `metadata`. */
 export const openaiChatCodec: NativeCodec = createCodec({
   format: "openai-chat",
   read,
@@ -101,14 +93,14 @@ function reasoningSlots(entry: NativeObject, place: string): readonly Slot[] {
   const text = filled(entry.reasoning_content) ?? filled(entry.reasoning) ?? "";
   const hidden = [entry.reasoning_details, entry.thinking_blocks].filter(Array.isArray);
   if (text === "" && hidden.every((list) => list.length === 0)) return NONE;
-  const seals = hidden.flat().flatMap((one: unknown) => (isObject(one) ? sealOf(one) : []));
-  if (seals.length === 0) return [slot(undefined, { type: "reasoning", text }, place)];
-  const opaqueLength = seals.reduce((sum, seal) => sum + seal.length, 0);
+  const seals = hidden
+    .flat()
+    .map(objectOf)
+    .flatMap(({ data, signature }) => [data, signature]);
+  const texts = seals.filter((seal) => typeof seal === "string");
+  if (texts.length === 0) return [slot(undefined, { type: "reasoning", text }, place)];
+  const opaqueLength = texts.reduce((sum, seal) => sum + seal.length, 0);
   return [slot(undefined, { type: "reasoning", text, opaqueLength, signed: true }, place)];
-}
-
-function sealOf(block: NativeObject): string[] {
-  return [block.data, block.signature].filter((seal) => typeof seal === "string");
 }
 
 /** Texts and media in fields of their own; the block is the field's name. */
@@ -118,7 +110,8 @@ function fieldSlots({ refusal, audio }: NativeObject, place: string): readonly S
   if (filled(refusal) !== undefined) slots.push(slot("refusal", textPart(jsonText(refusal)), place));
   if (isObject(audio)) {
     const words = filled(audio.transcript);
-    const part = words === undefined ? mediaReference("audio/*", { name: audio.id }) : textPart(words);
+    const part =
+      words === undefined ? mediaFromValue(undefined, "audio/*", { name: audio.id }) : textPart(words);
     slots.push(slot("audio", part, place));
   }
   return slots;
@@ -154,8 +147,7 @@ function readCall(call: NativeObject, place: string): ToolCallPart {
 
 function resultSlot(entry: NativeObject, place: string): Slot {
   const { error } = entry;
-  const failed =
-    (error !== undefined && error !== null && error !== false && error !== "") || entry.is_error === true;
+  const failed = ![undefined, null, false, ""].includes(error as string) || entry.is_error === true;
   const content = resultContent(entry.content, (blocks) => spokenSlots(blocks, `${place}.content`));
   const name = filled(entry.name) ?? entry.function;
   return slot(entry, resultPart(filled(entry.tool_call_id) ?? entry.id, content, failed, name), place);

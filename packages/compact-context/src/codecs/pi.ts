@@ -8,14 +8,13 @@ import {
   type Reading,
   type Step,
 } from "./create-codec.ts";
+import { mediaFromData, mediaWords } from "./media.ts";
 import {
   copyWith,
   filled,
   inputObject,
   invalidMessages,
   isRole,
-  mediaFromData,
-  mediaWords,
   type NativeObject,
   ROLES,
   readMeta,

@@ -21,7 +21,6 @@ export interface Slot {
   readonly path: string;
 }
 
-/** A slot of one part. */
 export function slot(block: unknown, part: Part, path: string): Slot {
   return { block, parts: [part], path };
 }
@@ -53,7 +52,6 @@ export function resultContent(
   return isBlockList(content) ? piecesIn(read(content)) : jsonText(content);
 }
 
-/** Texts and media of the slots. */
 export function piecesIn(slots: readonly Slot[]): (TextPart | MediaPart)[] {
   return partsOf(slots).filter((part) => part.type === "text" || part.type === "media");
 }
@@ -97,7 +95,6 @@ export function partsOf(slots: readonly Slot[]): Part[] {
   return parts.slice();
 }
 
-/** True if the slots hold only results. */
 export function holdsOnlyResults(slots: readonly Slot[]): boolean {
   return slots.length > 0 && slots.every((one) => one.parts[0]?.type === "toolResult");
 }
@@ -143,27 +140,26 @@ export function joinedContent(before: unknown, blocks: readonly unknown[], textT
  */
 export function rewriteBlocks(slots: readonly Slot[], parts: readonly Part[], write: BlockWriter): unknown[] {
   const originals = partsOf(slots);
-  const matches = matchParts(originals, parts);
+  const partOf = matchParts(originals, parts);
+  const taken = new Set(partOf.values());
   const blocks: unknown[] = [];
   let next = 0;
   let position = 0;
   const buildUntil = (end: number): void => {
     for (; position < end; position++) {
       const part = parts[position];
-      if (part !== undefined && !matches.taken.has(position)) blocks.push(write(part));
+      if (part !== undefined && !taken.has(position)) blocks.push(write(part));
     }
   };
   for (const one of slots) {
     const indexes = one.parts.map(() => next++);
-    const kept = indexes.flatMap((index) => matches.partOf.get(index) ?? []);
+    const kept = indexes.flatMap((index) => partOf.get(index) ?? []);
     if (one.parts.length > 0 && kept.length === 0) continue;
     if (kept.length > 0) buildUntil(Math.min(...kept));
-    blocks.push(
-      indexes.reduce<unknown>(
-        (block, index) => patched(block, originals[index], parts[matches.partOf.get(index) ?? -1], write),
-        one.block,
-      ),
-    );
+    let { block } = one;
+    for (const index of indexes)
+      block = patched(block, originals[index], parts[partOf.get(index) ?? -1], write);
+    blocks.push(block);
   }
   buildUntil(parts.length);
   return blocks;
@@ -181,13 +177,8 @@ function patched(
   return isText ? { ...block, text: part.text } : write(part, block);
 }
 
-interface Matches {
-  /** Maps the index of an original to the index of the part that replaces it. */
-  readonly partOf: ReadonlyMap<number, number>;
-  readonly taken: ReadonlySet<number>;
-}
-
-function matchParts(originals: readonly Part[], parts: readonly Part[]): Matches {
+/** By the index of an original: the index of the part that replaces it. */
+function matchParts(originals: readonly Part[], parts: readonly Part[]): ReadonlyMap<number, number> {
   const partOf = new Map<number, number>();
   const taken = new Set<number>();
   // Parts are mostly in the order of their originals: leading claimed originals are skipped.
@@ -211,13 +202,13 @@ function matchParts(originals: readonly Part[], parts: readonly Part[]): Matches
     }
   };
   claim(samePart);
-  claim(sameTool);
+  claim((original, part) => original.type === part.type && sameTool(original, part));
   claim((original, part) => original.type === part.type && !differentTool(original, part));
-  return { partOf, taken };
+  return partOf;
 }
 
 function sameTool(original: Part, part: Part): boolean {
-  return original.type === part.type && "id" in original && "id" in part && original.id === part.id;
+  return "id" in original && "id" in part && original.id === part.id;
 }
 
 function differentTool(original: Part, part: Part): boolean {

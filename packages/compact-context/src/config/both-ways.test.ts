@@ -16,7 +16,9 @@ const accepted = (work: () => unknown): boolean => {
 const under = (path: readonly string[], value: unknown): object =>
   path.reduceRight<unknown>((inner, step) => ({ [step]: inner }), value) as object;
 
-const numbers = settings.filter(({ kind }) => kind === "number").map(({ path }) => path);
+const numbers = settings
+  .filter(({ schema }) => schema.type === "number" || schema.type === "integer")
+  .map(({ path }) => path);
 
 it.each(numbers.map((path) => [path.join("."), path] as const))(
   "what a file may say of %s, code may say, and nothing else",

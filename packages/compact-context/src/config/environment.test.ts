@@ -5,15 +5,15 @@ import { type Setting, settings, toCamelCase } from "./schema.ts";
 import { variablesOf } from "./sources.ts";
 
 /** A value other than the default, as environment text and as the configuration stores it. */
-function sample({ path, kind, values }: Setting): [string, unknown] {
+function sample({ path, schema: { type }, values }: Setting): [string, unknown] {
   if (values === "0.0-1.0") return ["0.5", 0.5];
   if (values === "0.0-2.0") return ["0.5", 0.5];
-  if (kind === "number") return ["90000", 90000];
-  if (kind === "boolean")
+  if (type === "integer") return ["90000", 90000];
+  if (type === "boolean")
     return valueAt(presets, path.map(toCamelCase)) === true ? ["0", false] : ["1", true];
-  if (kind === "json") return ['{"own": {"max_output": 5}}', { own: { maxOutput: 5 } }];
+  if (type === "object") return ['{"own": {"max_output": 5}}', { own: { maxOutput: 5 } }];
   if (path.at(-1) === "patterns") return ['["a,b", "c"]', ["a,b", "c"]];
-  if (kind === "list") return ["user, tool", ["user", "tool"]];
+  if (type === "array") return ["user, tool", ["user", "tool"]];
   const last = /^one of .*?([\w-]+)$/.exec(values)?.[1] ?? "some/text";
   return [last, last];
 }

@@ -20,9 +20,7 @@ import { type CompactConfig, type CompactConfigInput, defaultConfig } from "./se
 
 /** One problem with a configuration. */
 export interface ConfigProblem {
-  /**
-   * `compact.yaml:3:17`, the name of an environment variable, or `code`; empty if only one place is possible.
-   */
+  /** `compact.yaml:3:17`, the name of an environment variable, or `code`; empty if only one place is possible. */
   readonly place: string;
   /** 1-based; only for files. */
   readonly line?: number;
@@ -88,10 +86,9 @@ export function formatProblem(problem: ConfigProblem): string {
 export function configError(problems: readonly ConfigProblem[]): CompactError {
   const lines = problems.slice(0, LISTED).map(formatProblem);
   if (problems.length > LISTED) lines.push(`and ${problems.length - LISTED} more`);
+  const [only = "", ...others] = lines;
   const message =
-    lines.length === 1
-      ? (lines[0] ?? "")
-      : `${problems.length} problems in the configuration:\n  ${lines.join("\n  ")}`;
+    others.length === 0 ? only : `${problems.length} problems in the configuration:\n  ${lines.join("\n  ")}`;
   const place = problems[0]?.place || problems[0]?.path;
   const inFile = problems.some(({ line }) => line !== undefined);
   const next = inFile
@@ -155,19 +152,12 @@ export function readLayer({ value, problems: found, problemAt, spell = (name) =>
     const isModels = note.schema.type === "object";
     const problem = (message: string): ConfigProblem => problemAt(written, "value", message);
     values.set(path.join("."), { path, value: isModels ? undefined : given, problem });
-    if (isModels) {
-      readModels(given, path, problem);
-      return;
-    }
-    for (const fault of faultsOf(note, given))
-      report(problemAt([...written, ...fault.path], "value", fault.message));
-  };
-
-  const readModels = (given: unknown, path: readonly string[], problem: Assigned["problem"]): void => {
-    for (const [name, inner] of entriesOf(given, "names", problem)) {
+    for (const [name, inner] of isModels ? entriesOf(given, "names", problem) : []) {
       if (name === "__proto__") report(problem("cannot hold `__proto__`"));
       else read(ofModel, inner, [...path, name], [...path, name]);
     }
+    for (const fault of isModels ? [] : faultsOf(note, given))
+      report(problemAt([...written, ...fault.path], "value", fault.message));
   };
 
   const suggestion = (key: string, group: Group): string =>
@@ -215,15 +205,6 @@ const REFUSALS: Readonly<Record<Guard, string>> = {
   default: "may not be set here",
 };
 
-/** Invalid patterns are reported elsewhere. */
-function isBroad(patterns: unknown): boolean {
-  try {
-    return Array.isArray(patterns) && takesOrdinaryText(patterns.map(String));
-  } catch {
-    return false;
-  }
-}
-
 /**
  * The layer of a file that the user did not name: settings that it may not contain are problems, whatever their
  * values.
@@ -235,7 +216,7 @@ export function checkGuards(layer: Layer): Layer {
     const { value, problem } = given;
     if (guard === "default" && value === valueAt(defaultConfig, path.map(toCamelCase))) return [];
     if (guard === "inside" && !(typeof value === "string" && leavesFolder(value))) return [];
-    if (guard === "narrow" && !isBroad(value)) return [];
+    if (guard === "narrow" && !takesOrdinaryText(value)) return [];
     const named =
       "this file was found there, not asked for: name it with --config or COMPACT_CONFIG if you trust it";
     return [problem(`${REFUSALS[guard]}, and ${named}`)];
@@ -253,15 +234,7 @@ export function mergeConfig(input: CompactConfigInput, windowOf?: WindowOf): Com
   return mergeLayers([codeLayer(input, "")], windowOf);
 }
 
-/** Merges values over the default policy. Throws `InvalidConfig`. */
-export function mergePolicy(given: CompactConfigInput["policy"]): Policy {
-  return mergeConfig({ policy: given }).policy;
-}
-
-/**
- * Merges the layers over the defaults; later layers win. Throws `InvalidConfig` with the problems of all
- * layers.
- */
+/** Merges the layers over the defaults; later layers win. Throws `InvalidConfig` with the problems of all layers. */
 export function mergeLayers(layers: readonly Layer[], windowOf?: WindowOf): CompactConfig {
   const problems = problemsOf(layers, windowOf);
   if (problems.length > 0) throw configError(problems);
@@ -293,7 +266,8 @@ function laidOver(layers: readonly Layer[]): CompactConfig {
     if (value === undefined) continue;
     let group = config;
     path.slice(0, -1).forEach((step, depth) => {
-      const name = isModelName(path, depth) ? step : toCamelCase(step);
+      const isModelName = depth === 1 && path[0] === "models";
+      const name = isModelName ? step : toCamelCase(step);
       const before = Object.hasOwn(group, name) ? group[name] : undefined;
       const inner = { ...(before as object | undefined) };
       group[name] = inner;
@@ -302,10 +276,6 @@ function laidOver(layers: readonly Layer[]): CompactConfig {
     group[toCamelCase(path.at(-1) ?? "")] = value;
   }
   return config as unknown as CompactConfig;
-}
-
-function isModelName(path: readonly string[], depth: number): boolean {
-  return depth === 1 && path[0] === "models";
 }
 
 /** Checks settings that are valid one by one but contradict each other. */
@@ -321,19 +291,18 @@ function checkTogether(
   const target = { path: ["policy", "target_context_tokens"], value: policy.targetContextTokens };
   const ceiling = { path: ["policy", "max_tokens"], value: policy.maxTokens };
   const summary = { path: ["summarizer", "max_summary_tokens"], value: summarizer.maxSummaryTokens };
-  const left = window === undefined ? undefined : window - policy.hardCapBuffer;
-  const budget = { ...windowAt, name: "the window without its buffer" };
+  const left = (window ?? 0) - policy.hardCapBuffer;
+  // If nothing is left, the buffer itself is at fault.
+  const budget = { ...windowAt, name: "the window without its buffer", value: left > 0 ? left : undefined };
   const pairs: [Bound, Bound][] = [
     [buffer, windowAt],
     [target, ceiling],
-    // If nothing is left, the buffer itself is at fault.
-    [target, { ...budget, value: left !== undefined && left <= 0 ? undefined : left }],
+    [target, budget],
     [summary, ceiling],
   ];
-  const contradictions = pairs.flatMap(([small, large]) => {
-    if (small.value === undefined || large.value === undefined || small.value < large.value) return [];
-    return [contradiction(small, large, layers)];
-  });
+  const isWrong = ([small, large]: [Bound, Bound]): boolean =>
+    small.value !== undefined && large.value !== undefined && small.value >= large.value;
+  const contradictions = pairs.filter(isWrong).map(([small, large]) => contradiction(small, large, layers));
   const kind = layers.findLast(({ values }) => values.has("storage.kind"))?.values.get("storage.kind");
   if (kind === undefined || storage.kind !== "s3" || storage.bucket !== undefined) return contradictions;
   return [...contradictions, kind.problem(NO_BUCKET)];
@@ -367,18 +336,15 @@ function contradiction(small: Bound, large: Bound, layers: readonly Layer[]): Co
   );
 }
 
-/** A policy with a reachable target, and what to report if it had none. */
-interface SettledTarget {
-  readonly policy: Policy;
-  readonly warning: string | undefined;
-}
-
 /**
- * A target at or above the trigger is unreachable: what may be pruned would be kept until the next call
- * compacts again. Such a compaction follows the keep counts, as specification 002 does with 150,000 of
- * 180,000 and 0.8.
+ * A policy with a reachable target, and what to report if it had none. A target at or above the trigger is unreachable:
+ * what may be pruned would be kept until the next call compacts again. Such a compaction follows the keep counts, as
+ * specification 002 does with 150,000 of 180,000 and 0.8.
  */
-export function settleTarget(policy: Policy, window: number): SettledTarget {
+export function settleTarget(
+  policy: Policy,
+  window: number,
+): { readonly policy: Policy; readonly warning: string | undefined } {
   const { targetContextTokens: target, triggerPct } = policy;
   const trigger = Math.floor(window * triggerPct);
   if (target === undefined || target < trigger) return { policy, warning: undefined };

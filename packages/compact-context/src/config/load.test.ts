@@ -143,8 +143,11 @@ describe("files", () => {
   });
 
   it("CFG-1 every field refuses a value of the wrong kind, at its place", () => {
-    for (const { path, kind } of settings) {
-      const wrong = kind === "text" || kind === "boolean" ? 7 : "nonsense";
+    for (const {
+      path,
+      schema: { type = "string" },
+    } of settings) {
+      const wrong = type === "string" || type === "boolean" ? 7 : "nonsense";
       const [name = "", field] = path;
       const text = field === undefined ? `${name}: ${wrong}` : `${name}:\n  ${field}: ${wrong}`;
       const [line, column] = field === undefined ? [1, name.length + 3] : [2, field.length + 5];

@@ -67,12 +67,9 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
 export function checkConfig(
   text: string,
   name: string,
-  {
-    env = {},
-    found,
-    windowOf,
-  }: Partial<Pick<LoadConfigOptions, "env" | "found">> & { windowOf?: WindowOf } = {},
+  options: Partial<Pick<LoadConfigOptions, "env" | "found">> & { windowOf?: WindowOf } = {},
 ): readonly ConfigProblem[] {
+  const { env = {}, found, windowOf } = options;
   requireText(text, "text", "Pass the file's text, and its name beside it.");
   requireText(name, "name", "Name the file as its reader knows it, such as compact.yaml.");
   requireOptions(env, "env", "Pass process.env, or leave it out.");
@@ -80,9 +77,7 @@ export function checkConfig(
   return problemsOf([found === true ? checkGuards(layer) : layer, environmentLayer(env)], windowOf);
 }
 
-/**
- * The effective file: one named by the caller or by `COMPACT_CONFIG` takes precedence over a discovered one.
- */
+/** The effective file: one named by the caller or by `COMPACT_CONFIG` takes precedence over a discovered one. */
 function fileLayer(options: LoadConfigOptions): Layer | undefined {
   const found = options.found === true;
   const named = options.env[CONFIG_VARIABLE];
@@ -106,10 +101,7 @@ const CONFIG_FILES: readonly string[] = ["compact.yaml", "compact.yml", "compact
 /** Larger files are rejected unread; far above any real configuration. */
 const MAX_BYTES = 1_048_576;
 
-/**
- * Finds the configuration in a folder, ignoring its parents; throws `InvalidConfig` if there is more than
- * one.
- */
+/** Finds the configuration in a folder, ignoring its parents; throws `InvalidConfig` if there is more than one. */
 export function findConfig(folder: string): string | undefined {
   requireText(folder, "folder", "Pass the path of the folder to look into.");
   const present = CONFIG_FILES.map((name) => join(folder, name)).filter((path) => existsSync(path));

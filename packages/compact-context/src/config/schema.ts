@@ -4,9 +4,6 @@ import type { CompactConfig, ModelOverride } from "./settings.ts";
 
 // All settings in one table, used by files, environment, code and documentation.
 
-/** How an environment variable encodes a setting. */
-export type SettingKind = "text" | "number" | "boolean" | "list" | "json";
-
 /**
  * Restricts a setting in a file that was discovered rather than named by the user, since its author may be
  * untrusted: `inside` must be a path below the working directory, `never` cannot be set at all, `default`
@@ -49,7 +46,6 @@ export interface Group {
 export interface Setting extends SettingNote {
   /** File names: section and name, or the name alone. */
   readonly path: readonly string[];
-  readonly kind: SettingKind;
 }
 
 function note<T>(
@@ -107,16 +103,13 @@ export interface Fault {
 
 /** What is wrong with the value of a setting; at most one fault per entry of a list. */
 export function faultsOf({ schema, guard }: SettingNote, value: unknown): Fault[] {
+  const faultAt = (path: readonly number[], message: string | undefined): Fault[] =>
+    message === undefined ? [] : [{ path, message }];
   if (schema.type !== "array") return faultAt([], faultOf(schema, value));
   if (!Array.isArray(value)) return faultAt([], "must be a list");
   const { items = TEXT } = schema;
-  return value.flatMap((entry: unknown, index) =>
-    faultAt([index], guard === "narrow" ? patternFault(entry) : faultOf(items, entry)),
-  );
-}
-
-function faultAt(path: readonly number[], message: string | undefined): Fault[] {
-  return message === undefined ? [] : [{ path, message }];
+  const entryFault = (entry: unknown) => (guard === "narrow" ? patternFault(entry) : faultOf(items, entry));
+  return value.flatMap((entry: unknown, index) => faultAt([index], entryFault(entry)));
 }
 
 function faultOf(schema: JsonSchema, value: unknown): string | undefined {
@@ -140,13 +133,21 @@ const worker = createWorker({ name: "ledger", retries: 3 }); // see docs/retry.m
 FAIL test/queue.test.ts > waits for the worker, 12 passed, 1 failed (3.4 s) at 2026-05-01 10:20:30`;
 const MOST_ORDINARY = 0.1;
 
-/** True for patterns that match much of any text: redacted text can no longer be found. */
-export function takesOrdinaryText(patterns: readonly string[]): boolean {
-  return patterns.some((pattern) => {
+/**
+ * True for patterns that match much of any text: redacted text can no longer be found. Invalid ones are reported
+ * elsewhere.
+ */
+export function takesOrdinaryText(patterns: unknown): boolean {
+  const isBroad = (pattern: unknown): boolean => {
     let taken = 0;
-    for (const { start, end } of compilePatterns([pattern])(ORDINARY_TEXT)) taken += end - start;
+    for (const { start, end } of compilePatterns([String(pattern)])(ORDINARY_TEXT)) taken += end - start;
     return taken > ORDINARY_TEXT.length * MOST_ORDINARY;
-  });
+  };
+  try {
+    return Array.isArray(patterns) && patterns.some(isBroad);
+  } catch {
+    return false;
+  }
 }
 
 /** Why the redactor would reject a pattern. */
@@ -377,15 +378,8 @@ export const settings: readonly Setting[] = settingsIn(allSettings, []);
 function settingsIn(group: Group, above: readonly string[]): Setting[] {
   return Object.entries(group).flatMap(([name, one]): Setting[] => {
     const path = [...above, name];
-    return isSetting(one) ? [{ ...one, path, kind: kindOf(one.schema) }] : settingsIn(one, path);
+    return isSetting(one) ? [{ ...one, path }] : settingsIn(one, path);
   });
-}
-
-function kindOf({ type }: JsonSchema): SettingKind {
-  if (type === "integer" || type === "number") return "number";
-  if (type === "boolean") return "boolean";
-  if (type === "array") return "list";
-  return type === "object" ? "json" : "text";
 }
 
 /** Specification 002's flag for the list `policy.roles_never_prune`. */

@@ -41,20 +41,27 @@ export function readDocument(text: string, name: string): Source {
     keys: new Map(),
     values: new Map(),
   };
-  const value = text.length > MAX_CONFIG_LENGTH ? tooLong(text, reading) : parse(text, reading);
+  const value = parse(text, reading);
   return {
     value,
     problems: reading.problems,
-    problemAt: (path, at, message) => problemAt(reading, path, { at, message }),
+    problemAt(path, at, message) {
+      const places = at === "key" ? reading.keys : reading.values;
+      for (let length = path.length; length >= 0; length -= 1) {
+        const offset = places.get(formatPath(path.slice(0, length)));
+        if (offset !== undefined) return placed(reading, offset, path, message);
+      }
+      return placed(reading, 0, path, message);
+    },
   };
 }
 
-function tooLong(text: string, reading: Reading): undefined {
-  const size = `${text.length} characters, more than the ${MAX_CONFIG_LENGTH} that a configuration may hold`;
-  report(reading, 0, [], `holds ${size}`);
-}
-
 function parse(text: string, reading: Reading): unknown {
+  if (text.length > MAX_CONFIG_LENGTH) {
+    const size = `${text.length} characters, more than the ${MAX_CONFIG_LENGTH} that a configuration may hold`;
+    report(reading, 0, [], `holds ${size}`);
+    return undefined;
+  }
   const document = parseDocument(text, {
     lineCounter: reading.lines,
     prettyErrors: false,
@@ -62,17 +69,13 @@ function parse(text: string, reading: Reading): unknown {
     schema: "core",
   });
   for (const fault of [...document.errors, ...document.warnings]) {
-    report(reading, fault.pos[0], [], `is not valid YAML: ${firstLine(fault.message)}`);
+    report(reading, fault.pos[0], [], `is not valid YAML: ${fault.message.split("\n", 1)[0]}`);
   }
   if (reading.problems.length > 0) return undefined;
   return plain(document.contents, [], reading);
 }
 
-function firstLine(text: string): string {
-  return text.split("\n", 1)[0] ?? text;
-}
-
-function report(reading: Reading, offset: number, path: SettingPath, message: string): void {
+function report(reading: Reading, offset: number, path: SettingPath, message: string): undefined {
   reading.problems.push(placed(reading, offset, path, message));
 }
 
@@ -80,26 +83,7 @@ function placed(reading: Reading, offset: number, path: SettingPath, message: st
   // A text that was not parsed has no line starts: report its problem at the beginning.
   const found = reading.lines.linePos(offset);
   const [line, column] = [Math.max(1, found.line), Math.max(1, found.col)];
-  return {
-    place: `${reading.name}:${line}:${column}`,
-    line,
-    column,
-    path: formatPath(path),
-    message,
-  };
-}
-
-function problemAt(
-  reading: Reading,
-  path: SettingPath,
-  { at, message }: { at: "key" | "value"; message: string },
-): ConfigProblem {
-  const places = at === "key" ? reading.keys : reading.values;
-  for (let length = path.length; length >= 0; length -= 1) {
-    const offset = places.get(formatPath(path.slice(0, length)));
-    if (offset !== undefined) return placed(reading, offset, path, message);
-  }
-  return placed(reading, 0, path, message);
+  return { place: `${reading.name}:${line}:${column}`, line, column, path: formatPath(path), message };
 }
 
 /**
@@ -109,19 +93,10 @@ function problemAt(
 function plain(node: unknown, path: SettingPath, reading: Reading): unknown {
   const offset = (node as Node | null)?.range?.[0] ?? 0;
   reading.values.set(formatPath(path), offset);
-  if (path.length > MAX_DEPTH) {
-    report(reading, offset, path, `nests deeper than ${MAX_DEPTH} levels`);
-    return undefined;
-  }
-  if (isAlias(node)) {
-    report(
-      reading,
-      offset,
-      path,
-      "is an alias (*name), which a configuration cannot use; write the value out",
-    );
-    return undefined;
-  }
+  const refuse = (message: string): undefined => report(reading, offset, path, message);
+  if (path.length > MAX_DEPTH) return refuse(`nests deeper than ${MAX_DEPTH} levels`);
+  if (isAlias(node))
+    return refuse("is an alias (*name), which a configuration cannot use; write the value out");
   if (isScalar(node)) return scalarOf(node);
   if (isSeq(node)) return node.items.map((item, index) => plain(item, [...path, index], reading));
   if (isMap(node)) return plainMap(node.items, path, reading);
@@ -140,12 +115,8 @@ function plainMap(pairs: readonly Pair[], path: SettingPath, reading: Reading): 
     const offset = (key as Node | null)?.range?.[0] ?? 0;
     const name = isScalar(key) ? String(key.value) : "";
     if (!isScalar(key) || name === "__proto__") {
-      report(
-        reading,
-        offset,
-        path,
-        name === "" ? "has a key that is no plain text" : `cannot hold \`${name}\``,
-      );
+      const message = name === "" ? "has a key that is no plain text" : `cannot hold \`${name}\``;
+      report(reading, offset, path, message);
       continue;
     }
     const below = [...path, name];
@@ -163,9 +134,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** Path of the configuration file. */
 export const CONFIG_VARIABLE = "COMPACT_CONFIG";
 
-/**
- * The Postgres URL, password included. Read by the driver and not a setting, so that no file can contain it.
- */
+/** The Postgres URL, password included. Read by the driver and not a setting, so that no file can contain it. */
 const POSTGRES_VARIABLE = "COMPACT_POSTGRES_URL";
 
 const PREFIX = "COMPACT_";
@@ -210,7 +179,10 @@ export function environmentLayer(env: Environment): EnvironmentLayer {
       refuse("is set to nothing; unset the variable, or give a value");
       continue;
     }
-    const value = readValue(setting, { name, text }, problems);
+    const { value, problems: found } = readValue(setting, name, text);
+    problems.push(
+      ...found.map((problem) => ({ place: problem.place, path: problem.path, message: problem.message })),
+    );
     const earlier = given.get(path);
     if (earlier === undefined) given.set(path, { setting, name, value });
     else if (JSON.stringify(value) !== JSON.stringify(earlier.value))
@@ -246,34 +218,18 @@ function variableOf(path: SettingPath, given: ReadonlyMap<string, Given>): strin
 /** A comma between entries: not that of a repetition in a pattern, such as `\d{1,3}`. */
 const LIST_COMMA = /,(?!\d{0,9}\})|(?<!\{\d{1,9}),/;
 
-/**
- * Parses a variable's text by the setting's kind; text that does not parse is left for the schema to reject.
- */
+/** A variable's text as a value of the setting's type; text that does not parse is left for the schema to reject. */
 function readValue(
-  setting: Setting,
-  { name, text }: { name: string; text: string },
-  problems: ConfigProblem[],
-): unknown {
-  switch (setting.kind) {
-    case "number":
-      return /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : text;
-    case "boolean":
-      return BOOLEANS.get(text.toLowerCase()) ?? text;
-    case "list":
-      return text.startsWith("[")
-        ? jsonOf(name, text, problems)
-        : text.split(LIST_COMMA).map((entry) => entry.trim());
-    case "json":
-      return jsonOf(name, text, problems);
-    case "text":
-      return text;
-  }
-}
-
-function jsonOf(name: string, text: string, problems: ConfigProblem[]): unknown {
-  const document = readDocument(text, name);
-  problems.push(...document.problems.map(({ place, path, message }) => ({ place, path, message })));
-  return document.value;
+  { schema: { type } }: Setting,
+  name: string,
+  text: string,
+): Pick<Source, "value" | "problems"> {
+  const plain = (value: unknown) => ({ value, problems: [] });
+  if (type === "number" || type === "integer")
+    return plain(/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : text);
+  if (type === "boolean") return plain(BOOLEANS.get(text.toLowerCase()) ?? text);
+  if (type === "object" || (type === "array" && text.startsWith("["))) return readDocument(text, name);
+  return plain(type === "array" ? text.split(LIST_COMMA).map((entry) => entry.trim()) : text);
 }
 
 function unknownVariables(env: Environment): string[] {

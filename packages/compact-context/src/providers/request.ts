@@ -46,9 +46,8 @@ async function readBounded(response: Response, maxBytes: number): Promise<string
     bytes += value.byteLength;
     if (bytes > maxBytes) {
       await reader.cancel();
-      throw Object.assign(new Error(`The answer is longer than ${maxBytes} bytes.`), {
-        status: response.status,
-      });
+      const { status } = response;
+      throw Object.assign(new Error(`The answer is longer than ${maxBytes} bytes.`), { status });
     }
     text += decoder.decode(value, { stream: true });
   }
@@ -71,11 +70,8 @@ function failure(endpoint: Endpoint, response: Response, text: string): Error {
   const told = textOf(objectOf(objectOf(error).error ?? error).message) || shown.trim().slice(0, SHOWN);
   const redirected = status >= 300 && status < 400 ? "redirects are not followed" : "";
   const said = [told, redirected].filter((part) => part !== "").join("; ");
-  return Object.assign(new Error(said === "" ? `status ${status}` : `${status} ${said}`), {
-    status,
-    headers,
-    error,
-  });
+  const message = said === "" ? `status ${status}` : `${status} ${said}`;
+  return Object.assign(new Error(message), { status, headers, error });
 }
 
 function bodyOf(text: string): unknown {
@@ -199,6 +195,15 @@ function jsonSchemaOf(schema: Json): unknown {
     return [key, typeof description === "string" ? { description } : {}];
   });
   return { type: "object", properties: Object.fromEntries(fields) };
+}
+
+/** The object that a JSON text holds; empty if it is none. */
+export function parsedObject(text: string): Json {
+  try {
+    return objectOf(JSON.parse(text));
+  } catch {
+    return {};
+  }
 }
 
 export function textOf(value: unknown): string {

@@ -24,9 +24,7 @@ export interface DescriptionContext {
 
 type EventOf<Kind extends SessionEvent["kind"]> = Extract<SessionEvent, { readonly kind: Kind }>;
 
-/**
- * The events for one occurrence, in order: a cut of the latest user message is reported after its compaction.
- */
+/** The events for one occurrence, in order: a cut of the latest user message is reported after its compaction. */
 export function describeEvent(
   sessionId: string,
   told: SessionEvent,
@@ -226,13 +224,8 @@ function failure(
   message: string,
   { fallback, attempt, step }: Omit<EventOf<"failed">, "kind" | "error">,
 ): EventDescription {
-  const properties = {
-    error_type: errorType,
-    message,
-    fallback,
-    attempt: attempt && attemptProperties(attempt),
-    step,
-  };
+  const tried = attempt && attemptProperties(attempt);
+  const properties = { error_type: errorType, message, fallback, attempt: tried, step };
   return { ...event("compact.error", properties), status: "error" };
 }
 
@@ -323,10 +316,7 @@ function attemptProperties(attempt: SummaryAttempt): Record<string, unknown> {
 /** Total cost of all requests in USD; undefined if any is unknown. */
 function costOf(attempts: readonly SummaryAttempt[]): number | undefined {
   const asked = attempts.filter(({ outcome }) => outcome !== "skipped");
-  let total = 0;
-  for (const { costUsd } of asked) {
-    if (costUsd === undefined) return undefined;
-    total += costUsd;
-  }
-  return asked.length === 0 ? undefined : total;
+  const costs = asked.flatMap(({ costUsd }) => costUsd ?? []);
+  if (costs.length < asked.length || costs.length === 0) return undefined;
+  return costs.reduce((total, cost) => total + cost, 0);
 }

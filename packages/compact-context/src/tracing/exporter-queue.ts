@@ -60,7 +60,6 @@ export class ExporterQueue {
   readonly #flushes = new Set<PendingFlush>();
   #waitingBytes = 0;
   #pushed = 0;
-  #lost = 0;
   #draining = false;
   /** The event being exported. */
   #current: Numbered | undefined;
@@ -74,11 +73,6 @@ export class ExporterQueue {
     this.#exporter = exporter;
     this.#options = options;
     this.#name = exporter.name ?? "compact";
-  }
-
-  /** Number of undelivered events so far. */
-  get lost(): number {
-    return this.#lost;
   }
 
   /** Returns at once; the exporter runs later. */
@@ -125,16 +119,17 @@ export class ExporterQueue {
   async #send(event: Numbered): Promise<void> {
     this.#current = event;
     const patience = startPatience(this.#options.patienceMs, () => this.#hang());
+    let problem = "redaction failed, so nothing is exported";
     try {
-      const opened = openEvent(event);
+      const opened = event.open();
+      problem = "export failed";
       await this.#exporter.export(opened, await event.place);
       if (this.#failing) this.#reportLosses();
       this.#failing = false;
       for (const flush of this.#flushes) flush.patience.restart();
     } catch (error) {
       if (!event.abandoned) this.#lose(event);
-      if (!(error instanceof RedactionFailure)) this.#fail("export failed", error);
-      else this.#fail("redaction failed, so nothing is exported", error.cause);
+      this.#fail(problem, error);
     } finally {
       patience.stop();
       this.#hanging = false;
@@ -213,7 +208,6 @@ export class ExporterQueue {
 
   #lose(event: QueuedEvent | undefined): void {
     if (event === undefined || event.isLossWarning) return;
-    this.#lost += 1;
     this.#unreported = { count: (this.#unreported?.count ?? 0) + 1, sessionId: event.sessionId };
   }
 
@@ -230,17 +224,6 @@ export class ExporterQueue {
   #fail(problem: string, error?: unknown): void {
     if (!this.#failing) this.#options.report(this.#name, problem, error);
     this.#failing = true;
-  }
-}
-
-/** The event could not be redacted and must not be exported. */
-class RedactionFailure extends Error {}
-
-function openEvent({ open }: QueuedEvent): CompactEvent {
-  try {
-    return open();
-  } catch (cause) {
-    throw new RedactionFailure("redaction failed", { cause });
   }
 }
 

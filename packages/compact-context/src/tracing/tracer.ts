@@ -27,10 +27,8 @@ export interface Tracer {
    * progress. Never rejects.
    */
   flush(): Promise<void>;
-  /** Losses since the last call. */
+  /** Losses since the last call, those of warnings about losses aside. */
   takeLosses(): readonly EventLoss[];
-  /** Undelivered events, counted per exporter; warnings about losses are not counted. */
-  readonly dropped: number;
 }
 
 export interface TracerOptions {
@@ -45,10 +43,7 @@ export interface TracerOptions {
   readonly maxQueueBytes?: number;
   /** Milliseconds without progress until an exporter counts as hanging. Default: 2,000. */
   readonly patienceMs?: number;
-  /**
-   * Called with one line when an exporter starts to fail, and with how much it missed. Default: standard
-   * error.
-   */
+  /** Called with one line when an exporter starts to fail, and with how much it missed. Default: standard error. */
   readonly onError?: (line: string) => void;
 }
 
@@ -57,8 +52,8 @@ export function createTracer(options: TracerOptions): Tracer {
   const { exporters, redact } = options;
   const report = createReport(options.onError ?? ((line) => console.error(line)), redact);
   let losses: EventLoss[] = [];
-  /** Events that reached no queue because of an internal failure, such as a clock that throws. */
-  let unsent = 0;
+  /** An event reached no queue because of an internal failure, such as a clock that throws. */
+  let isFailing = false;
   const settings = {
     maxQueue: options.maxQueue ?? 1000,
     maxQueueBytes: options.maxQueueBytes ?? 8 * 1024 * 1024,
@@ -70,13 +65,15 @@ export function createTracer(options: TracerOptions): Tracer {
 
   const send = (draft: EventDraft): EventDraft => {
     const places = exporters.map(placeIn);
-    const placed = draft.host === undefined ? withHost(draft, places) : draft;
+    const host = draft.host ?? hostIn(places);
+    const placed = host === undefined ? draft : { ...draft, host };
     const event = eventAt(placed, placed.endedAt ?? new Date(options.now()).toISOString());
     const open = once(() => freeze(redactEvent(event, redact)));
     const bytes = memorySize([event.properties, event.payload]);
-    const { sessionId } = event;
+    const { sessionId, name, properties } = event;
+    const isLossWarning = name === "compact.warning" && properties.code === LOSS_CODE;
     queues.forEach((queue, index) => {
-      queue.push({ sessionId, open, place: places[index], bytes, isLossWarning: isLossWarning(event) });
+      queue.push({ sessionId, open, place: places[index], bytes, isLossWarning });
     });
     return placed;
   };
@@ -87,8 +84,8 @@ export function createTracer(options: TracerOptions): Tracer {
       try {
         return send(draft);
       } catch (error) {
-        if (unsent === 0) report("compact", "events cannot be exported", error);
-        unsent += 1;
+        if (!isFailing) report("compact", "events cannot be exported", error);
+        isFailing = true;
         return draft;
       }
     },
@@ -99,9 +96,6 @@ export function createTracer(options: TracerOptions): Tracer {
       const taken = losses;
       losses = [];
       return taken;
-    },
-    get dropped() {
-      return queues.reduce((total, queue) => total + queue.lost, unsent);
     },
   };
 }
@@ -119,12 +113,9 @@ function placeIn(exporter: Exporter): FoundPlace {
 }
 
 /** The span of the first exporter that knows it synchronously. */
-function withHost(draft: EventDraft, places: readonly FoundPlace[]): EventDraft {
-  for (const place of places) {
-    if (place === undefined || place instanceof Promise || place.host === undefined) continue;
-    return { ...draft, host: place.host };
-  }
-  return draft;
+function hostIn(places: readonly FoundPlace[]): HostSpan | undefined {
+  for (const place of places) if (!(place instanceof Promise) && place?.host !== undefined) return place.host;
+  return undefined;
 }
 
 function redactEvent(event: CompactEvent, redact: TracerOptions["redact"]): CompactEvent {
@@ -152,10 +143,7 @@ function once<T>(make: () => T): () => T {
 
 const MAX_REASON = 300;
 
-/**
- * Formats lines like `[Ariadne] export failed: the server answered 500`, without secrets and control
- * characters.
- */
+/** Formats lines like `[Ariadne] export failed: the server answered 500`, without secrets and control characters. */
 function createReport(
   onError: (line: string) => void,
   redact: { redactValue(value: unknown): unknown } | undefined,
@@ -181,10 +169,7 @@ export interface EventDraft extends EventDescription, StepTimes {
   readonly host?: HostSpan;
 }
 
-/**
- * The event of a draft sent at `at` (ISO 8601). It never ends before it starts, even if the clock was set
- * back.
- */
+/** The event of a draft sent at `at` (ISO 8601). It never ends before it starts, even if the clock was set back. */
 function eventAt(draft: EventDraft, at: string): CompactEvent {
   const startedAt = draft.startedAt ?? draft.endedAt ?? at;
   const endedAt = draft.endedAt ?? at;
@@ -195,15 +180,11 @@ function eventAt(draft: EventDraft, at: string): CompactEvent {
 /** An error with one of these fallbacks ends its compaction. */
 const GIVEN_UP: ReadonlySet<unknown> = new Set([FALLBACK.nothingPruned, FALLBACK.readAgain]);
 
-/** Where an event belongs in its compaction. */
-export interface RoundStep {
-  /** Number of the compaction within its session. */
-  readonly step: number;
-  readonly last: boolean;
-}
-
-/** Undefined for events outside of compactions, such as estimates. */
-export function roundStep({ name, properties }: CompactEvent): RoundStep | undefined {
+/**
+ * The compaction that an event belongs to, by its number within the session, and whether the event is its last one;
+ * undefined for events outside of compactions, such as estimates.
+ */
+export function roundStep({ name, properties }: CompactEvent): { step: number; last: boolean } | undefined {
   const { step, fallback } = properties;
   if (typeof step !== "number") return undefined;
   const last = name === "compact.pruned_messages" || (name === "compact.error" && GIVEN_UP.has(fallback));
@@ -217,10 +198,6 @@ export function notBefore(time: string, start: string): string {
 
 const LOSS_CODE = "events_dropped";
 
-function isLossWarning({ name, properties }: Pick<EventDescription, "name" | "properties">): boolean {
-  return name === "compact.warning" && properties.code === LOSS_CODE;
-}
-
 // ---- events for the archive
 
 /** Maximum events waiting to be written, across all sessions. */
@@ -231,13 +208,8 @@ const WRITTEN_AT_ONCE = 8;
 /** Warnings that a person can act on: also reported to `onWarning`. */
 const TOLD_TO_USER: ReadonlySet<SessionEvent["kind"]> = new Set(["fixedOverTrigger", "compactsOften"]);
 
-interface WaitingEvent {
-  readonly draft: EventDraft;
-  readonly at: Date;
-}
-
 interface RecorderOptions extends DescriptionContext {
-  readonly sink: Omit<Tracer, "dropped">;
+  readonly sink: Tracer;
   /** Announced first. */
   readonly first: SessionEvent | undefined;
   archive(): Promise<ArchiveStore>;
@@ -254,7 +226,7 @@ export class ArchivingRecorder implements EventRecorder {
   #first: SessionEvent | undefined;
   readonly #inTurn = createKeyedMutex();
   /** By session, longest-waiting first. */
-  readonly #waiting = new Map<string, WaitingEvent[]>();
+  readonly #waiting = new Map<string, CompactEvent[]>();
   #waitingCount = 0;
   #overflow: EventLoss | undefined;
   #overflowReported = false;
@@ -305,7 +277,7 @@ export class ArchivingRecorder implements EventRecorder {
 
   #emit(draft: EventDraft): void {
     const { sink, now } = this.#options;
-    const event = { draft: sink.emit(draft), at: now() };
+    const event = eventAt(sink.emit(draft), now().toISOString());
     const events = this.#waiting.get(draft.sessionId);
     if (events === undefined) this.#waiting.set(draft.sessionId, [event]);
     else events.push(event);
@@ -373,15 +345,12 @@ export class ArchivingRecorder implements EventRecorder {
     });
   }
 
-  async #append(sessionId: string, events: WaitingEvent[]): Promise<void> {
+  async #append(sessionId: string, events: CompactEvent[]): Promise<void> {
     const archive = await this.#options.archive();
     while (events.length > 0) {
       const batch = [...events];
       // The archive redacts secrets itself.
-      await archive.appendEvents(
-        sessionId,
-        batch.map(({ draft, at }) => eventAt(draft, at.toISOString())),
-      );
+      await archive.appendEvents(sessionId, batch);
       for (const event of batch) {
         // May have been dropped in the meantime.
         if (events[0] !== event) continue;

@@ -17,7 +17,6 @@ export interface CallKind {
   readonly field: "messages" | "input" | "contents";
   /** Only counts tokens. */
   readonly counts?: true;
-  /** Content that is sent next to the list. */
   beside(body: Json): Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">;
   /** Fields by which the provider itself stores or compacts the conversation; empty if it does not. */
   serverManaged(body: Json): readonly string[];
@@ -70,11 +69,12 @@ const anthropic: Omit<CallKind, "path"> = {
   serverManaged: ({ context_management: managed, compaction, thread }) => {
     const edits = objectsIn(objectOf(managed).edits);
     const compacts = edits.some(({ type }) => textOf(type).startsWith("compact"));
-    return [
-      ...(compacts ? ["context_management"] : []),
-      ...present({ compaction }),
-      ...(objectOf(thread).type === "continue" ? ["thread"] : []),
-    ];
+    const continues = objectOf(thread).type === "continue";
+    return present({
+      context_management: compacts ? managed : undefined,
+      compaction,
+      thread: continues ? thread : undefined,
+    });
   },
   // If a thread is not found, clients resend the whole list, or continue without one.
   keptHere: (body) => {
@@ -84,24 +84,16 @@ const anthropic: Omit<CallKind, "path"> = {
   usageOf: ({ usage, message }) => usage ?? objectOf(message).usage,
   changesOf: ({ input_transformations: changes, message }) =>
     changes ?? objectOf(message).input_transformations,
-  tooLong: ({ tokens, limit, message }) => ({
-    type: "error",
-    error: {
-      type: "invalid_request_error",
-      message: `prompt is too long: ${tokens} tokens > ${limit} maximum (${message})`,
-    },
-  }),
+  tooLong: ({ tokens, limit, message: why }) => {
+    const message = `prompt is too long: ${tokens} tokens > ${limit} maximum (${why})`;
+    return { type: "error", error: { type: "invalid_request_error", message } };
+  },
 };
 
-function openAiTooLong({ tokens, limit, message }: Exceeded): Json {
-  return {
-    error: {
-      message: `This model's maximum context length is ${limit} tokens. However, your messages resulted in ${tokens} tokens (${message})`,
-      type: "invalid_request_error",
-      param: "messages",
-      code: "context_length_exceeded",
-    },
-  };
+function openAiTooLong({ tokens, limit, message: why }: Exceeded): Json {
+  const message = `This model's maximum context length is ${limit} tokens. However, your messages resulted in ${tokens} tokens (${why})`;
+  const code = "context_length_exceeded";
+  return { error: { message, type: "invalid_request_error", param: "messages", code } };
 }
 
 const gemini: Omit<CallKind, "path"> = {
@@ -115,13 +107,10 @@ const gemini: Omit<CallKind, "path"> = {
   }),
   serverManaged: ({ cachedContent }) => present({ cachedContent }),
   usageOf: ({ usageMetadata }) => usageMetadata,
-  tooLong: ({ tokens, limit, message }) => ({
-    error: {
-      code: 400,
-      message: `The input token count (${tokens}) exceeds the maximum number of tokens allowed (${limit}). ${message}`,
-      status: "INVALID_ARGUMENT",
-    },
-  }),
+  tooLong: ({ tokens, limit, message: why }) => {
+    const message = `The input token count (${tokens}) exceeds the maximum number of tokens allowed (${limit}). ${why}`;
+    return { error: { code: 400, message, status: "INVALID_ARGUMENT" } };
+  },
 };
 
 /** Minimum tokens for the provider's summary, including its thinking. */
@@ -153,11 +142,7 @@ const onDemand: CompactionCall = {
     if (stop !== "compaction" || block?.type !== "compaction" || typeof block.content !== "string")
       return undefined;
     const record = objectsIn(objectOf(usage).iterations).find(({ type }) => type === "compaction") ?? usage;
-    return {
-      entry: { role: "assistant", content },
-      text: block.content,
-      usage: record,
-    };
+    return { entry: { role: "assistant", content }, text: block.content, usage: record };
   },
 };
 
@@ -168,13 +153,9 @@ const onDemand: CompactionCall = {
  */
 const compactResponse: CompactionCall = {
   path: "/compact",
-  bodyOf: ({ model, instructions, prompt_cache_key, service_tier }, input) => ({
-    model,
-    input,
-    instructions,
-    prompt_cache_key,
-    service_tier,
-  }),
+  bodyOf: ({ model, instructions, prompt_cache_key, service_tier }, input) => {
+    return { model, input, instructions, prompt_cache_key, service_tier };
+  },
   read({ object, output, usage }) {
     const item = objectsIn(output).findLast(({ type }) => type === "compaction");
     if (object !== "response.compaction" || textOf(item?.encrypted_content) === "") return undefined;
@@ -232,7 +213,6 @@ export function pathOf(url: string | URL): string {
   return new URL(url, "http://page").pathname;
 }
 
-/** The same URL with a suffix added to its path. */
 export function below(url: string | URL, path: string): string {
   const [address = "", ...query] = String(url).split(/(?=[?#])/);
   return `${address}${path}${query.join("")}`;
@@ -282,7 +262,6 @@ const SESSION_HEADERS = [
 ];
 /** Headers that name an agent within a conversation. */
 const AGENT_HEADERS = ["x-compact-agent", "x-claude-code-agent-id", "x-agent-id"];
-/** Headers with the caller's key. */
 const KEY_HEADERS = ["x-api-key", "authorization", "x-goog-api-key", "api-key"];
 /** Login tokens are renewed during a session: unlike a key, they do not identify the caller. */
 const LOGIN = /^bearer (?:sk-ant-oat|ey)/i;

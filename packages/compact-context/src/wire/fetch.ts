@@ -1,5 +1,4 @@
 import { CompactError, isObject, readArgument, requireOptions } from "../errors.ts";
-import type { Json } from "../providers/request.ts";
 import { callKind, pathOf } from "./calls.ts";
 import { createWarner, createWire, type WireOptions } from "./wire.ts";
 
@@ -43,18 +42,8 @@ function isUnread(body: RequestInit["body"]): boolean {
   return body instanceof Blob || body instanceof ReadableStream;
 }
 
-interface JsonRequest {
-  readonly url: string;
-  readonly body: Json;
-  readonly headers: Headers;
-  readonly signal: AbortSignal | undefined;
-}
-
 /** A POST of a JSON object; undefined for any other request, whose body is not read. */
-async function readRequest(
-  input: Parameters<typeof globalThis.fetch>[0],
-  init: RequestInit = {},
-): Promise<JsonRequest | undefined> {
+async function readRequest(input: Parameters<typeof globalThis.fetch>[0], init: RequestInit = {}) {
   const given = input instanceof Request ? input : undefined;
   if ((init.method ?? given?.method ?? "GET").toUpperCase() !== "POST") return undefined;
   const headers = new Headers(init.headers ?? given?.headers);
@@ -93,12 +82,8 @@ export function compactClient<Client extends SdkClient>(
   options: CompactFetchOptions,
 ): Client {
   const hint = "Pass the SDK's client itself, such as new OpenAI() or new Anthropic().";
-  const isClient = readArgument(
-    "client",
-    hint,
-    () => isObject(client) && typeof client.withOptions === "function",
-  );
-  if (!isClient) {
+  const check = () => isObject(client) && typeof client.withOptions === "function";
+  if (!readArgument("client", hint, check)) {
     const message = "this is no client of the SDK: it has no withOptions";
     throw new CompactError("InvalidArgument", message, { place: "client", hint });
   }

@@ -1,5 +1,5 @@
 import { isObject, later } from "../errors.ts";
-import { type Json, objectOf, textOf } from "../providers/request.ts";
+import { objectOf, parsedObject, textOf } from "../providers/request.ts";
 
 // Providers refuse some streamed requests in the stream itself, with status 200 and an error for its first event.
 
@@ -167,19 +167,11 @@ function createErrorReader(): (piece: Uint8Array) => string | undefined {
     line = lines.pop() ?? "";
     for (const whole of lines) {
       if (!whole.startsWith("data:")) continue;
-      const event = eventIn(whole);
+      const event = parsedObject(whole.slice("data:".length));
       if (OPENING.test(textOf(event.type))) continue;
       const error = event.error ?? objectOf(event.response).error ?? (event.type === "error" && event);
       return isObject(error) || typeof error === "string" ? JSON.stringify(error) : "";
     }
     return undefined;
   };
-}
-
-function eventIn(line: string): Json {
-  try {
-    return objectOf(JSON.parse(line.slice("data:".length)));
-  } catch {
-    return {};
-  }
 }

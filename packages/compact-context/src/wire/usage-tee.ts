@@ -34,12 +34,6 @@ export function watchUsage(
     }
   };
 
-  const readLines = (): void => {
-    const lines = text.split("\n");
-    text = lines.pop() ?? "";
-    for (const line of lines) look(line);
-  };
-
   return response.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(bytes, controller) {
@@ -48,7 +42,10 @@ export function watchUsage(
         const piece = decoder.decode(bytes, { stream: true });
         text += piece;
         // Without a newline, no further line is complete.
-        if (streamed && piece.includes("\n")) readLines();
+        if (!streamed || !piece.includes("\n")) return;
+        const lines = text.split("\n");
+        text = lines.pop() ?? "";
+        for (const line of lines) look(line);
       },
       flush() {
         if (text.length <= MOST_TEXT) look(text + decoder.decode());

@@ -12,7 +12,7 @@ import {
   type HostOptions,
   type HostPreflight,
 } from "../host.ts";
-import { type Json, objectOf, objectsIn, textOf } from "../providers/request.ts";
+import { type Json, objectOf, objectsIn, parsedObject, textOf } from "../providers/request.ts";
 import { tooLong } from "../providers/too-long.ts";
 import {
   below,
@@ -164,11 +164,8 @@ async function look(shared: Shared, request: Request): Promise<WireCall> {
   const kind = callKind(url);
   const list = kind === undefined ? undefined : listIn(kind, body);
   if (kind === undefined || list === undefined) {
-    if (hasConversation(body)) {
-      shared.warnOnce(
-        `calls of ${pathOf(url)} carry a conversation that is not compacted: the interface is not known`,
-      );
-    }
+    const message = `calls of ${pathOf(url)} carry a conversation that is not compacted: the interface is not known`;
+    if (hasConversation(body)) shared.warnOnce(message);
     return pass(request, undefined, "no_model_call");
   }
   const { manager: given, sessionId } = shared.options;
@@ -234,12 +231,14 @@ function entryText(entry: unknown): string {
 // ---- one call
 
 async function prepare(call: ModelCall): Promise<WireCall> {
-  const { session, manager, kind, list, body, headers, memory } = call;
+  const { shared, session, manager, kind, list, body, headers, memory } = call;
   const { dropped, usage } = memory;
   delete memory.dropped;
   delete memory.usage;
   try {
-    const { messages, report } = await compacted(call, { ...beside(call), usage });
+    const compact = shared.compactionOf(manager);
+    const request = { ...beside(call), usage };
+    const { messages, report } = await compact({ sessionId: session, messages: list, request });
     remember(call, messages);
     const told =
       report && (dropped === undefined ? report : { ...report, reasoningDroppedByProvider: dropped });
@@ -266,13 +265,6 @@ async function prepare(call: ModelCall): Promise<WireCall> {
   }
 }
 
-function compacted(
-  { shared, manager, session, list }: ModelCall,
-  request: ManualRequest,
-): ReturnType<HostCompaction> {
-  return shared.compactionOf(manager)({ sessionId: session, messages: list, request });
-}
-
 function beside(call: ModelCall): ManualRequest {
   const { kind, url, body, signal, shared } = call;
   const compact: CompactByProvider | undefined =
@@ -293,11 +285,15 @@ async function compactedByProvider(
   const headers = beta === undefined ? new Headers(given) : withHeader(given, beta.header);
   for (const name of ["content-length", "accept", "accept-encoding", "idempotency-key"]) headers.delete(name);
   const request = JSON.stringify(compaction.bodyOf(body, entries));
-  const sent = { method: "POST", headers, body: request, signal: signal ?? null };
-  const response = await fetch(below(url, path), sent);
+  const response = await fetch(below(url, path), {
+    method: "POST",
+    headers,
+    body: request,
+    signal: signal ?? null,
+  });
   const text = await response.text();
   if (!response.ok) throw noCompaction(`it answered ${response.status}: ${text.slice(0, 400)}`);
-  const answer = parsed(text);
+  const answer = parsedObject(text);
   const made = compaction.read(answer);
   if (made === undefined)
     throw noCompaction(`it stopped with ${textOf(answer.stop_reason) || "no compaction"}`);
@@ -432,14 +428,6 @@ function noCompaction(why: string): CompactError {
   });
 }
 
-function parsed(text: string): Json {
-  try {
-    return objectOf(JSON.parse(text));
-  } catch {
-    return {};
-  }
-}
-
 /**
  * The list with a cache breakpoint on the first entry that is ours, the summary or a cleared result: what stands
  * before it stays the same until the next compaction. Marks on entries that are ours come from an earlier call and
@@ -449,16 +437,13 @@ function parsed(text: string): Json {
 function withBreakpoint(body: Json, list: readonly unknown[], given: ReadonlySet<unknown>): unknown[] {
   const clean = list.map((entry) => (given.has(entry) ? entry : unmarked(entry)));
   const own = clean.findIndex((entry) => !given.has(entry));
+  if (own < 0) return clean;
   const marksOf = (entries: readonly unknown[]): unknown[] =>
     entries.flatMap((entry) => marksIn(objectOf(entry).content));
-  const before = [
-    ...marksIn(body.tools),
-    ...marksIn(body.system),
-    ...marksOf(clean.slice(0, Math.max(0, own))),
-  ];
+  const before = [...marksIn(body.tools), ...marksIn(body.system), ...marksOf(clean.slice(0, own))];
   const behind = [...marksOf(clean.slice(own + 1)), ...marksIn([body])];
   const used = before.length + behind.length;
-  if (own < 0 || used === 0 || used >= MAX_BREAKPOINTS) return clean;
+  if (used === 0 || used >= MAX_BREAKPOINTS) return clean;
   const entry = objectOf(clean[own]);
   const blocks =
     typeof entry.content === "string" ? [{ type: "text", text: entry.content }] : objectsIn(entry.content);

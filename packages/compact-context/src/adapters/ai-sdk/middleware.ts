@@ -1,19 +1,9 @@
-import { createLruMap, requireKnown } from "../../errors.ts";
-import {
-  createHostPreflight,
-  type FailedCall,
-  fitHarder,
-  HOST_HINT,
-  HOST_OPTIONS,
-  type HostCall,
-  type HostManager,
-  type HostOptions,
-} from "../../host.ts";
+import { createLruMap } from "../../errors.ts";
+import { type FailedCall, fitHarder, type HostCall, hostPreflight, type ManagedOptions } from "../../host.ts";
 import { describedTool, objectOf, positiveOf, textOf, wordsOf } from "../../providers/request.ts";
 import { readBeginning, streamOf, wholeOf } from "../../wire/streamed.ts";
 
-export interface LanguageModelMiddlewareOptions extends HostOptions {
-  readonly manager: HostManager;
+export interface LanguageModelMiddlewareOptions extends ManagedOptions {
   /** The conversation of the prompt; a function of the call if one model serves several. */
   readonly sessionId: string | ((params: CallParams) => string | Promise<string>);
 }
@@ -32,26 +22,18 @@ export interface CompactLanguageModelMiddleware {
   /** The SDKs declare their own version here and never read it; `never` fits both. */
   readonly specificationVersion: never;
   transformParams<Params extends { prompt: unknown[] }>(options: { params: Params }): Promise<Params>;
-  wrapGenerate<Result>(options: {
-    doGenerate(): PromiseLike<Result>;
-    params: object;
-    model?: object;
-  }): Promise<Result>;
-  wrapStream<Result extends object>(options: {
-    doStream(): PromiseLike<Result>;
-    params: object;
-    model?: object;
-  }): Promise<Result>;
+  wrapGenerate<Result>(options: Wrapped & { doGenerate(): PromiseLike<Result> }): Promise<Result>;
+  wrapStream<Result extends object>(options: Wrapped & { doStream(): PromiseLike<Result> }): Promise<Result>;
+}
+
+/** A call that is made, with its model. */
+interface Wrapped {
+  params: object;
+  model?: object;
 }
 
 /** A call and the list that was sent for it. */
 type Made = Omit<FailedCall<unknown>, "error">;
-
-interface Asked {
-  readonly params: object;
-  readonly model?: object;
-}
-type Method = "doGenerate" | "doStream";
 
 /** Sessions whose latest usage is kept for their next call; the oldest is evicted first. */
 const MAX_SESSIONS = 256;
@@ -64,8 +46,7 @@ const MAX_SESSIONS = 256;
 export function compactLanguageModelMiddleware(
   options: LanguageModelMiddlewareOptions,
 ): CompactLanguageModelMiddleware {
-  requireKnown(options, { ...HOST_OPTIONS, sessionId: true }, HOST_HINT);
-  const preflight = createHostPreflight(options.manager, options);
+  const preflight = hostPreflight(options, { sessionId: true });
   const made = new WeakMap<object, Made>();
   const reported = createLruMap<unknown>(MAX_SESSIONS);
   const note = (params: object, usage: unknown): void => {
@@ -74,8 +55,8 @@ export function compactLanguageModelMiddleware(
   };
   /** The model's answer to a shorter list, if it rejected this one as too long; otherwise throws its error. */
   const sendShorter = async <Result>(
-    { params, model }: Asked,
-    method: Method,
+    method: "doGenerate" | "doStream",
+    { params, model }: Wrapped,
     error: unknown,
   ): Promise<Result> => {
     const call = made.get(params);
@@ -92,13 +73,9 @@ export function compactLanguageModelMiddleware(
         typeof options.sessionId === "function" ? await options.sessionId(call) : options.sessionId;
       const usage = reported.get(sessionId);
       reported.delete(sessionId);
-      const request = {
-        format: "ai-sdk" as const,
-        tools: call.tools ?? [],
-        maxOutputTokens: positiveOf(call.maxOutputTokens),
-        signal: call.abortSignal,
-        usage,
-      };
+      const { tools = [], abortSignal: signal } = call;
+      const maxOutputTokens = positiveOf(call.maxOutputTokens);
+      const request = { format: "ai-sdk", tools, maxOutputTokens, signal, usage } as const;
       const asked: HostCall<unknown> = { sessionId, messages: params.prompt, request };
       const prompt = await preflight(asked);
       const sent = prompt === params.prompt ? params : { ...params, prompt: prompt.map(inParts) };
@@ -107,16 +84,16 @@ export function compactLanguageModelMiddleware(
     },
     async wrapGenerate({ doGenerate, ...call }) {
       const { params } = call;
-      const result = await Promise.resolve(doGenerate()).catch((error: unknown) =>
-        sendShorter<Awaited<ReturnType<typeof doGenerate>>>(call, "doGenerate", error),
-      );
+      type Result = Awaited<ReturnType<typeof doGenerate>>;
+      const shorter = (error: unknown): Promise<Result> => sendShorter("doGenerate", call, error);
+      const result = await Promise.resolve(doGenerate()).catch(shorter);
       note(params, objectOf(result).usage);
       return result;
     },
     async wrapStream({ doStream, ...call }) {
       const { params } = call;
       type Result = Awaited<ReturnType<typeof doStream>>;
-      const shorter = (error: unknown): Promise<Result> => sendShorter(call, "doStream", error);
+      const shorter = (error: unknown): Promise<Result> => sendShorter("doStream", call, error);
       const result = await Promise.resolve(doStream()).then((first) => orShorter(first, shorter), shorter);
       const heard = new TransformStream<unknown, unknown>({
         transform(part, controller) {
@@ -165,8 +142,7 @@ export function inParts(message: unknown): unknown {
 
 // ---- before each step
 
-export interface PrepareStepOptions extends HostOptions {
-  readonly manager: HostManager;
+export interface PrepareStepOptions extends ManagedOptions {
   /** The conversation that the messages belong to. */
   readonly sessionId: string;
   /** The system prompt or messages, for counting: AI SDK 6 does not pass them to `prepareStep`; 7 does. */
@@ -176,14 +152,6 @@ export interface PrepareStepOptions extends HostOptions {
   /** The call's own limit, to reserve room for the answer: neither version passes it. */
   readonly maxOutputTokens?: number | undefined;
 }
-
-const STEP_OPTIONS = {
-  ...HOST_OPTIONS,
-  sessionId: true,
-  system: true,
-  tools: true,
-  maxOutputTokens: true,
-} as const;
 
 /** The fields of `prepareStep`'s argument that are used. */
 export interface Step<Message> {
@@ -202,9 +170,9 @@ export type PrepareStep = <Message>(step: Step<Message>) => Promise<{ messages: 
  * `InsufficientBudget` if what must stay does not fit.
  */
 export function compactPrepareStep(options: PrepareStepOptions): PrepareStep {
-  requireKnown(options, STEP_OPTIONS, HOST_HINT);
-  const { manager, sessionId, maxOutputTokens } = options;
-  const preflight = createHostPreflight(manager, options);
+  const own = { sessionId: true, system: true, tools: true, maxOutputTokens: true } as const;
+  const preflight = hostPreflight(options, own);
+  const { sessionId, maxOutputTokens } = options;
   const tools = toolList(options.tools);
   return async (step) => {
     const system = wordsOf(options.system) || wordsOf(step.instructions);

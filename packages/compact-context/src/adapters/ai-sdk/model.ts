@@ -4,13 +4,7 @@ import type {
   AgentModelRequest,
   ThinkingLevel,
 } from "../../agent/agent-message.ts";
-import type {
-  LivePrefix,
-  TextModel,
-  TextModelAnswer,
-  TextModelMessage,
-  TextModelRequest,
-} from "../../core/ports.ts";
+import type { TextModel, TextModelAnswer, TextModelMessage, TextModelRequest } from "../../core/ports.ts";
 import { defined, requireKnown, requireOptions } from "../../errors.ts";
 import { answerOf, stopOf, wordsIn } from "../../providers/bodies.ts";
 import {
@@ -169,16 +163,13 @@ function callOf(
 // ---- as a text model: one answer
 
 function promptOf({ messages, prefix }: TextModelRequest): unknown[] {
-  return [...(prefix === undefined ? [] : prefixOf(prefix)), ...messages.map(promptMessage)];
+  const system = prefix?.system;
+  const first = typeof system === "string" ? [{ role: "system", content: system }] : [];
+  return [...first, ...(prefix?.messages ?? []).map(partsInstead), ...messages.map(promptMessage)];
 }
 
 function promptMessage({ role, content }: TextModelMessage): Json {
   return { role, content: role === "system" ? content : [{ type: "text", text: content }] };
-}
-
-function prefixOf({ system, messages }: LivePrefix): unknown[] {
-  const first = typeof system === "string" ? [{ role: "system", content: system }] : [];
-  return [...first, ...messages.map(partsInstead)];
 }
 
 function readResult(result: unknown): TextModelAnswer {

@@ -1,16 +1,8 @@
 import { decode } from "../../codecs/formats.ts";
-import { requireKnown } from "../../errors.ts";
-import {
-  createHostPreflight,
-  HOST_HINT,
-  HOST_OPTIONS,
-  type HostManager,
-  type HostOptions,
-} from "../../host.ts";
+import { hostPreflight, type ManagedOptions } from "../../host.ts";
 import { wordsOf } from "../../providers/request.ts";
 
-export interface CompactionFunctionOptions extends HostOptions {
-  readonly manager: HostManager;
+export interface CompactionFunctionOptions extends ManagedOptions {
   /** The conversation that the session holds. */
   readonly sessionId: string;
 }
@@ -36,8 +28,7 @@ interface SessionOverlay {
 export function compactionFunction(
   options: CompactionFunctionOptions,
 ): (messages: readonly SessionMessage[]) => Promise<SessionOverlay | null> {
-  requireKnown(options, { ...HOST_OPTIONS, sessionId: true }, HOST_HINT);
-  const preflight = createHostPreflight(options.manager, options);
+  const preflight = hostPreflight(options, { sessionId: true });
   const { sessionId } = options;
   return async (messages) => {
     const kept = await preflight({ sessionId, messages, request: { format: "ai-sdk" }, force: true });

@@ -1,16 +1,8 @@
-import { requireKnown } from "../../errors.ts";
-import {
-  createHostPreflight,
-  HOST_HINT,
-  HOST_OPTIONS,
-  type HostManager,
-  type HostOptions,
-} from "../../host.ts";
+import { hostPreflight, type ManagedOptions } from "../../host.ts";
 import { createUsageOnce } from "../../providers/bodies.ts";
 import { objectOf, objectsIn, positiveOf, wordsOf } from "../../providers/request.ts";
 
-export interface BeforeModelOptions extends HostOptions {
-  readonly manager: HostManager;
+export interface BeforeModelOptions extends ManagedOptions {
   /** Default: the session's id with the agent's name, because agents of one session have separate lists. */
   readonly sessionId?: string;
 }
@@ -30,8 +22,7 @@ interface ModelCall {
  * event. Rejects with `InsufficientBudget` if what must stay does not fit.
  */
 export function compactBeforeModel(options: BeforeModelOptions): (call: ModelCall) => Promise<undefined> {
-  requireKnown(options, { ...HOST_OPTIONS, sessionId: true }, HOST_HINT);
-  const preflight = createHostPreflight(options.manager, options);
+  const preflight = hostPreflight(options, { sessionId: true });
   const once = createUsageOnce();
   return async ({ context, request }) => {
     const { systemInstruction, tools, maxOutputTokens, abortSignal } = objectOf(request.config);
@@ -51,7 +42,6 @@ export function compactBeforeModel(options: BeforeModelOptions): (call: ModelCal
   };
 }
 
-/** Events carry the usage of the call that produced them. */
 function newestUsage(invocation: unknown): unknown {
   const { events } = objectOf(objectOf(invocation).session);
   return objectsIn(events).findLast(({ usageMetadata }) => usageMetadata !== undefined)?.usageMetadata;

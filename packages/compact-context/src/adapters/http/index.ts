@@ -4,10 +4,7 @@ import { TEXT_APIS, textModelOver } from "../../providers/bodies.ts";
 import { type Endpoint, fetchJson, objectOf, objectsIn, textOf } from "../../providers/request.ts";
 
 export interface UrlTextModelOptions {
-  /**
-   * The base URL, such as `http://localhost:11434/v1`; the interface's usual path is appended to a bare
-   * origin.
-   */
+  /** The base URL, such as `http://localhost:11434/v1`; the interface's usual path is appended to a bare origin. */
   readonly url: string;
   /** Default: the first model that the server lists. */
   readonly model?: string;
@@ -76,27 +73,25 @@ export function textModelFromUrl(options: UrlTextModelOptions): TextModel {
 function baseOf(text: string): URL {
   const base = URL.canParse(text) ? new URL(text) : undefined;
   if (base === undefined || !/^https?:$/.test(base.protocol)) {
-    throw new CompactError("InvalidArgument", "the model's URL is no http or https URL", {
-      place: "url",
-      hint: "Give the server's base URL, such as http://localhost:11434/v1.",
-    });
+    const hint = "Give the server's base URL, such as http://localhost:11434/v1.";
+    throw refusal("url", "the model's URL is no http or https URL", hint);
   }
   if (base.username !== "" || base.password !== "") {
-    throw new CompactError("InvalidArgument", "the model's URL has a user name or password in it", {
-      place: "url",
-      hint: "Give a key as an argument or a header of its own: URLs end up in logs.",
-    });
+    const hint = "Give a key as an argument or a header of its own: URLs end up in logs.";
+    throw refusal("url", "the model's URL has a user name or password in it", hint);
   }
   return base;
+}
+
+function refusal(place: string, message: string, hint: string): CompactError {
+  return new CompactError("InvalidArgument", message, { place, hint });
 }
 
 /** Rejects a malformed key here: `fetch` would repeat it in its error. */
 function checkKey(key: string | undefined): void {
   if (key === undefined || /^[\x21-\x7e]+$/.test(key)) return;
-  throw new CompactError("InvalidArgument", "the key is empty or has characters that no key has", {
-    place: "key",
-    hint: "Copy it again: letters, digits and signs, no spaces and no line breaks.",
-  });
+  const hint = "Copy it again: letters, digits and signs, no spaces and no line breaks.";
+  throw refusal("key", "the key is empty or has characters that no key has", hint);
 }
 
 /** Clients write the base with or without its version; a complete path is used unchanged. */
@@ -118,12 +113,8 @@ function firstModel(endpoint: Endpoint, base: URL): (signal: AbortSignal | undef
     const url = urlOf(root, "models");
     const body = await fetchJson(endpoint, { url, signal });
     const first = textOf(objectsIn(objectOf(body).data)[0]?.id);
-    if (first === "") {
-      throw new CompactError("InvalidArgument", `${base.host} lists no model`, {
-        place: "model",
-        hint: "Name the model, or load one in the server.",
-      });
-    }
+    if (first === "")
+      throw refusal("model", `${base.host} lists no model`, "Name the model, or load one in the server.");
     listed = first;
     return first;
   };

@@ -1,17 +1,9 @@
 import { decode } from "../../codecs/formats.ts";
 import { contentHash } from "../../core/message.ts";
-import type { TextModel, TextModelAnswer, TextModelRequest } from "../../core/ports.ts";
+import type { TextModel, TextModelAnswer } from "../../core/ports.ts";
 import type { PreflightRequest } from "../../core/request.ts";
 import { CompactError, createLruMap, defined, requireKnown, requireOptions } from "../../errors.ts";
-import {
-  createHostPreflight,
-  fitHarder,
-  HOST_HINT,
-  HOST_OPTIONS,
-  type HostCall,
-  type HostManager,
-  type HostOptions,
-} from "../../host.ts";
+import { fitHarder, type HostCall, hostPreflight, type ManagedOptions } from "../../host.ts";
 import { answerOf, createUsageOnce, stopOf, wordsIn } from "../../providers/bodies.ts";
 import { createTolerantCall, objectOf, textOf, windowOf } from "../../providers/request.ts";
 import {
@@ -25,8 +17,7 @@ import {
   toolsOf,
 } from "./sdk.ts";
 
-export interface MiddlewareOptions extends HostOptions {
-  readonly manager: HostManager;
+export interface MiddlewareOptions extends ManagedOptions {
   /**
    * The conversation of the messages, or a function of the runtime that returns it. Default: the run's
    * `configurable.thread_id`; otherwise the first message identifies the conversation.
@@ -65,8 +56,7 @@ export function compactMiddleware(
 ): PersistingMiddleware;
 export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware;
 export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware | PersistingMiddleware {
-  requireKnown(options, { ...HOST_OPTIONS, sessionId: true, persist: true }, HOST_HINT);
-  const preflight = createHostPreflight(options.manager, options);
+  const preflight = hostPreflight(options, { sessionId: true, persist: true });
   const once = createUsageOnce();
   const beside = createLruMap<Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">>(MAX_SESSIONS);
 
@@ -126,7 +116,6 @@ async function sessionOf(
   return first === undefined ? "empty" : `${contentHash(first)}-${first.id}`;
 }
 
-/** The usage that the provider reported with the latest answer. */
 function newestUsage(messages: readonly unknown[]): unknown {
   const said = messages.findLast((message) => "usage_metadata" in objectOf(message));
   return objectOf(said).usage_metadata;
@@ -165,45 +154,28 @@ export function textModelFromLangChain(
     requireOptions(model, "model", "Pass a chat model, or a function that makes one.");
   requireKnown(options, { window: true, name: true, callOptions: true });
   const make = typeof model === "function" ? model : () => model;
-  const sample = make({ maxTokens: 1024 });
-  const id = modelName(sample);
+  const { model: name, modelName: older, profile } = objectOf(make({ maxTokens: 1024 }));
+  const id = textOf(name) || textOf(older);
+  const { maxInputTokens } = objectOf(profile);
+  const profileWindow = typeof maxInputTokens === "number" ? maxInputTokens : undefined;
   const call = createTolerantCall();
   return {
     name: options.name ?? `langchain:${id || "chat-model"}`,
-    ...windowOf(id, options.window ?? profileWindow(sample)),
-    generate: (request) => {
-      const { maxOutputTokens: maxTokens, temperature, seed, signal } = request;
+    ...windowOf(id, options.window ?? profileWindow),
+    generate: ({ messages, maxOutputTokens: maxTokens, temperature, seed, signal }) => {
+      const native = messages.map(({ role, content }) => ({ role, content }));
       return call(defined({ temperature, seed }), async ({ seed: acceptedSeed, ...settings }) => {
         const made = make({ maxTokens, ...settings });
         const callOptions = defined({ signal, seed: acceptedSeed, ...options.callOptions });
-        return readMessage(await made.invoke(nativeMessages(request) as never, callOptions));
+        return readMessage(await made.invoke(native as never, callOptions));
       });
     },
   };
 }
 
-function nativeMessages({ messages }: TextModelRequest): unknown[] {
-  return messages.map(({ role, content }) => ({ role, content }));
-}
-
-function modelName(model: LangChainChatModel): string {
-  const { model: name, modelName: older } = objectOf(model);
-  return textOf(name) || textOf(older);
-}
-
-function profileWindow(model: LangChainChatModel): number | undefined {
-  const { maxInputTokens } = objectOf(objectOf(model).profile);
-  return typeof maxInputTokens === "number" ? maxInputTokens : undefined;
-}
-
 function readMessage(message: unknown): TextModelAnswer {
-  const {
-    content,
-    additional_kwargs: extra,
-    response_metadata: metadata,
-    usage_metadata: usage,
-    tool_calls: calls,
-  } = objectOf(message);
+  const { content, additional_kwargs: extra, response_metadata: metadata } = objectOf(message);
+  const { usage_metadata: usage, tool_calls: calls } = objectOf(message);
   const text = wordsIn(content);
   const refusal = textOf(objectOf(extra).refusal);
   if (refusal !== "") return answerOf(text || refusal, "refusal", usage);

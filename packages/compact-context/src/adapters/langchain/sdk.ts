@@ -34,25 +34,19 @@ export function signalOf(runtime: unknown): AbortSignal | undefined {
   return signal instanceof AbortSignal ? signal : undefined;
 }
 
-/** The system prompt's text. */
 export function systemOf({ systemMessage, systemPrompt }: ModelCall): string | undefined {
   const { text } = objectOf(systemMessage);
   if (typeof text === "string") return text;
   return typeof systemPrompt === "string" ? systemPrompt : undefined;
 }
 
+const LIMITS = ["maxOutputTokens", "maxCompletionTokens", "maxTokens", "max_completion_tokens", "max_tokens"];
+
 /** The answer's limit: of the call, otherwise of the model, under LangChain's names for it. */
 export function maxOutputOf({ model, modelSettings }: ModelCall): number | undefined {
-  const limits = [modelSettings, model]
-    .map(objectOf)
-    .flatMap((settings) => [
-      settings.maxOutputTokens,
-      settings.maxCompletionTokens,
-      settings.maxTokens,
-      settings.max_completion_tokens,
-      settings.max_tokens,
-    ]);
-  return positiveOf(...limits);
+  return positiveOf(
+    ...[modelSettings, model].flatMap((settings) => LIMITS.map((name) => objectOf(settings)[name])),
+  );
 }
 
 /** Tools as they are sent to providers: name, description and JSON schema. */

@@ -31,19 +31,14 @@ export interface SummarizationNodeOptions extends Running {
   readonly model?: GraphModel;
   /** State key of the messages. Default: `messages`. */
   readonly inputMessagesKey?: string;
-  /**
-   * State key of the shortened list. Default: `summarized_messages`. If equal to the input key, the state
-   * shrinks.
-   */
+  /** State key of the shortened list. Default: `summarized_messages`. If equal to the input key, the state shrinks. */
   readonly outputMessagesKey?: string;
   /**
    * Counts the graph's own messages, one at a time, such as LangChain's `countTokensApproximately`. Default:
    * our counter.
    */
   tokenCounter?(messages: unknown[]): number | Promise<number>;
-  /**
-   * Stores every message, redacted, before a summary replaces it; required for recall if the state shrinks.
-   */
+  /** Stores every message, redacted, before a summary replaces it; required for recall if the state shrinks. */
   readonly storage?: StorageDriver;
   /**
    * Called with the messages covered by a new summary, redacted, before they are removed from the state. Not
@@ -80,9 +75,7 @@ const OPTIONS: Fields<SummarizationNodeOptions> = {
   name: "text",
 };
 
-/**
- * A node that finds messages replaced by its summaries: the `source` of `createRecallNode` and `recallTools`.
- */
+/** A node that finds messages replaced by its summaries: the `source` of `createRecallNode` and `recallTools`. */
 type SummarizingNode = RunnableNode & RecallSource;
 
 /** Callable with and without `new`. */
@@ -100,20 +93,15 @@ export const SummarizationNode: SummarizationNodeConstructor = function summariz
   options: SummarizationNodeOptions,
 ): SummarizingNode {
   requireFields(options, OPTIONS, "options", "Pass options such as { model, maxTokens: 4000 }.");
-  const { tokenCounter, onFailure } = options;
   const say = options.onWarning ?? ((message: string) => console.warn(`[compact] ${message}`));
   const warn = (message: string): void => {
     (async () => say(message))().catch(() => undefined);
   };
   const model: TextModel | undefined = options.model && textModelOf(options.model);
-  const compactor = new RunningCompactor({
-    ...options,
-    model,
-    countTokens: tokenCounter,
-    format: "langchain",
-  });
+  const countTokens = options.tokenCounter;
+  const compactor = new RunningCompactor({ ...options, model, countTokens, format: "langchain" });
   const archive = options.storage && createArchive(options.storage, { redact: createRedactor(), warn });
-  const node: Node = { options, compactor, archive, warn, strict: onFailure === "throw" };
+  const node: Node = { options, compactor, archive, warn };
   const runnable = createRunnable(options.name ?? "summarization", (state, config) =>
     summarizeState(state, config, node),
   );
@@ -126,7 +114,6 @@ interface Node {
   readonly options: SummarizationNodeOptions;
   readonly compactor: RunningCompactor;
   readonly archive: Archive | undefined;
-  readonly strict: boolean;
   warn(message: string): void;
 }
 
@@ -151,14 +138,12 @@ async function summarizeState(state: object, config: unknown, node: Node): Promi
     : { ...output, context: { ...context, running_summary: write(made.runningSummary) } };
 }
 
-type Made = Pick<RunningView, "messages" | "runningSummary">;
-
 async function summarized(
   messages: readonly unknown[],
   running: RunningSummary | undefined,
   { node, config }: { readonly node: Node; readonly config: unknown },
-): Promise<Made> {
-  const { options, compactor, warn, strict } = node;
+): Promise<Pick<RunningView, "messages" | "runningSummary">> {
+  const { options, compactor, warn } = node;
   const signal = signalOf(config);
   let view: RunningView | undefined;
   try {
@@ -170,28 +155,21 @@ async function summarized(
     await save(made.summarized, config, node);
     handOn(made.summarized, {
       memoryFlushHook: options.memoryFlushHook,
-      sessionId: sessionOf(options, config) ?? "",
+      sessionId: options.sessionId ?? threadOf(config) ?? "",
       onFailure: (error) => warn(`the memory flush hook failed: ${errorMessage(error)}`),
     });
     return made;
   } catch (error) {
-    if (strict || signal?.aborted === true || isTheCallers(error)) throw error;
+    if (options.onFailure === "throw" || signal?.aborted === true || isTheCallers(error)) throw error;
     if (view !== undefined && view.tokens > options.maxTokens) throw overLimit(error);
     warn(`the messages were passed on as they are: ${errorMessage(error)}`);
     return view ?? { messages: messages as unknown[], runningSummary: running };
   }
 }
 
-function sessionOf(
-  { sessionId }: { readonly sessionId?: string | undefined },
-  config: unknown,
-): string | undefined {
-  return sessionId ?? threadOf(config);
-}
-
 /** The session; throws `InvalidArgument` with this problem if it has no name. */
-function namedSession(options: Parameters<typeof sessionOf>[0], config: unknown, problem: string): string {
-  const id = sessionOf(options, config);
+function namedSession(given: string | undefined, config: unknown, problem: string): string {
+  const id = given ?? threadOf(config);
   if (id !== undefined) return id;
   throw new CompactError("InvalidArgument", problem, {
     place: "options.sessionId",
@@ -205,7 +183,7 @@ async function save(
   { options, archive }: Node,
 ): Promise<void> {
   if (archive === undefined || messages.length === 0) return;
-  const sessionId = namedSession(options, config, "the archive needs a name for the conversation");
+  const sessionId = namedSession(options.sessionId, config, "the archive needs a name for the conversation");
   const newest = (await archive.steps(sessionId)).at(-1) ?? 0;
   const natives = messages.map(({ native }) => native);
   await archive.saveTranscript(sessionId, newest + 1, decode(natives, "langchain"));
@@ -225,20 +203,12 @@ function isTheCallers(error: unknown): boolean {
 
 function overLimit(error: unknown): CompactError {
   if (CompactError.isInstance(error) && error.hint !== "") return error;
-  return new CompactError(
-    "InsufficientBudget",
-    `the messages could not be summarized: ${errorMessage(error)}`,
-    {
-      hint: "Fix what failed (see cause) and invoke the graph again: nothing was dropped.",
-      cause: error,
-    },
-  );
+  const message = `the messages could not be summarized: ${errorMessage(error)}`;
+  const hint = "Fix what failed (see cause) and invoke the graph again: nothing was dropped.";
+  return new CompactError("InsufficientBudget", message, { hint, cause: error });
 }
 
-/**
- * The state's content, under our names or those of Python's langmem, and how to write it under the same
- * names.
- */
+/** The state's content, under our names or those of Python's langmem, and how to write it under the same names. */
 function readRunning(value: unknown): {
   readonly running: RunningSummary | undefined;
   write(running: RunningSummary): object;
@@ -261,11 +231,8 @@ function readRunning(value: unknown): {
 }
 
 function pythonWords(running: RunningSummary): object {
-  return {
-    summary: running.summary,
-    summarized_message_ids: running.summarizedMessageIds,
-    last_summarized_message_id: running.lastSummarizedMessageId ?? null,
-  };
+  const { summary, summarizedMessageIds: ids, lastSummarizedMessageId: last = null } = running;
+  return { summary, summarized_message_ids: ids, last_summarized_message_id: last };
 }
 
 /** A chat model, a function that makes one with given limits, or any other text model. */
@@ -274,9 +241,7 @@ export type GraphModel =
   | LangChainChatModel
   | ((settings: LangChainSettings) => LangChainChatModel);
 
-/**
- * LangGraph's tag for models whose output is not part of the answer: it is excluded from `messages` streams.
- */
+/** LangGraph's tag for models whose output is not part of the answer: it is excluded from `messages` streams. */
 const NO_STREAM = { tags: ["langsmith:nostream"] };
 
 function textModelOf(model: GraphModel): TextModel {
@@ -317,26 +282,18 @@ export function createRecallNode(options: RecallNodeOptions): RunnableNode {
   return createRunnable(name, async (state, config) => {
     const messages = objectOf(state)[messagesKey];
     const newest = Array.isArray(messages) ? decode(messages.slice(-1), "langchain") : [];
-    const tools = recallTools(
-      source,
-      namedSession({ sessionId }, config, "nobody says whose messages are recalled"),
-      limits,
-    );
-    const answers = await Promise.all(
-      newest.flatMap(toolCalls).map(async (call) => {
-        const content = await tools.find(({ name }) => name === call.name)?.execute(call.arguments);
-        return content === undefined
-          ? []
-          : [{ role: "tool", tool_call_id: call.id, name: call.name, content }];
-      }),
-    );
-    return { [messagesKey]: answers.flat() };
+    const session = namedSession(sessionId, config, "nobody says whose messages are recalled");
+    const tools = recallTools(source, session, limits);
+    const answers = newest.flatMap(toolCalls).map(async ({ id, name, arguments: args }) => {
+      const content = await tools.find((tool) => tool.name === name)?.execute(args);
+      return content === undefined ? [] : [{ role: "tool", tool_call_id: id, name, content }];
+    });
+    return { [messagesKey]: (await Promise.all(answers)).flat() };
   });
 }
 
 // ---- a node
 
-/** The work of a node: an update for a state. */
 type Work = (state: object, config?: unknown) => Promise<object>;
 
 /**
@@ -368,20 +325,16 @@ type PipedTo =
   | ((input: never, config?: never) => unknown)
   | { invoke(input: never, config?: never): unknown };
 
-/** Wraps a function in the interface of a Runnable. */
 function createRunnable(name: string, work: Work): RunnableNode {
-  const invoke: Work = async (state, config) => work(state, config);
-  const node = Object.assign((state: object, config?: unknown) => invoke(state, config), {
+  const node = Object.assign((state: object, config?: unknown) => work(state, config), {
     lc_runnable: true as const,
     lc_serializable: false as const,
     lc_namespace: ["compact_context", "langgraph"],
-    invoke,
+    invoke: work,
     batch: (states: readonly object[], config?: unknown) =>
-      Promise.all(
-        states.map((state, index) => invoke(state, Array.isArray(config) ? config[index] : config)),
-      ),
+      Promise.all(states.map((state, index) => work(state, Array.isArray(config) ? config[index] : config))),
     async stream(state: object, config?: unknown): Promise<ReadableStream<object>> {
-      const update = await invoke(state, config);
+      const update = await work(state, config);
       return new ReadableStream({
         start(controller) {
           controller.enqueue(update);
@@ -392,12 +345,12 @@ function createRunnable(name: string, work: Work): RunnableNode {
     async *transform(states: AsyncIterable<object>, config?: unknown): AsyncGenerator<object> {
       let whole: object = {};
       for await (const state of states) whole = { ...whole, ...state };
-      yield await invoke(whole, config);
+      yield await work(whole, config);
     },
-    pipe: (next: PipedTo): RunnableNode => createRunnable(name, after(invoke, next)),
+    pipe: (next: PipedTo): RunnableNode => createRunnable(name, after(work, next)),
     withConfig: (bound: object): RunnableNode =>
       createRunnable(name, (state, config) =>
-        invoke(state, { ...bound, ...(typeof config === "object" ? config : undefined) }),
+        work(state, { ...bound, ...(typeof config === "object" ? config : undefined) }),
       ),
     getName: (suffix?: string): string => (suffix === undefined ? name : `${name}${suffix}`),
   });

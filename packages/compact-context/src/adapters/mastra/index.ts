@@ -1,16 +1,9 @@
-import { CompactError, requireKnown } from "../../errors.ts";
-import {
-  createHostPreflight,
-  HOST_HINT,
-  HOST_OPTIONS,
-  type HostManager,
-  type HostOptions,
-} from "../../host.ts";
-import { type Json, objectOf } from "../../providers/request.ts";
+import { CompactError } from "../../errors.ts";
+import { hostPreflight, type ManagedOptions } from "../../host.ts";
+import { objectOf } from "../../providers/request.ts";
 import { inParts, toolList } from "../ai-sdk/middleware.ts";
 
-export interface MastraProcessorOptions extends HostOptions {
-  readonly manager: HostManager;
+export interface MastraProcessorOptions extends ManagedOptions {
   /** The conversation of the messages. Default: the thread of the agent's memory. */
   readonly sessionId?: string;
 }
@@ -40,8 +33,7 @@ export interface CompactProcessor {
  * changes made there would be stored. Rejects with `InsufficientBudget` if what must stay does not fit.
  */
 export function compactProcessor(options: MastraProcessorOptions): CompactProcessor {
-  requireKnown(options, { ...HOST_OPTIONS, sessionId: true }, HOST_HINT);
-  const preflight = createHostPreflight(options.manager, options);
+  const preflight = hostPreflight(options, { sessionId: true });
   return {
     id: "compact",
     processInputStep({ state, tools, modelSettings }) {
@@ -50,16 +42,11 @@ export function compactProcessor(options: MastraProcessorOptions): CompactProces
     },
     async processLLMRequest({ prompt, state, steps, requestContext, abortSignal }) {
       const { tools, maxOutputTokens } = state as { tools?: object[]; maxOutputTokens?: number };
+      const { usage } = objectOf(steps.at(-1));
       const messages = await preflight({
         sessionId: options.sessionId ?? threadOf(requestContext),
         messages: prompt,
-        request: {
-          format: "ai-sdk",
-          tools,
-          maxOutputTokens,
-          usage: objectOf(steps.at(-1)).usage,
-          signal: abortSignal,
-        },
+        request: { format: "ai-sdk", tools, maxOutputTokens, usage, signal: abortSignal },
       });
       return messages === prompt ? undefined : { prompt: messages.map(inParts) as typeof prompt };
     },
@@ -69,7 +56,7 @@ export function compactProcessor(options: MastraProcessorOptions): CompactProces
 /** The thread of the agent's memory, which Mastra adds to the request's context. */
 function threadOf(requestContext: unknown): string {
   const context = requestContext as { get?(key: string): unknown } | undefined;
-  const { id } = objectOf(objectOf(context?.get?.("MastraMemory")).thread as Json | undefined);
+  const { id } = objectOf(objectOf(context?.get?.("MastraMemory")).thread);
   if (typeof id === "string") return id;
   throw new CompactError("InvalidArgument", "the conversation has no name", {
     place: "options.sessionId",

@@ -5,8 +5,8 @@ import {
   createHostPreflight,
   HOST_HINT,
   HOST_OPTIONS,
-  type HostManager,
-  type HostOptions,
+  hostPreflight,
+  type ManagedOptions,
 } from "../../host.ts";
 import { objectOf, positiveOf } from "../../providers/request.ts";
 
@@ -14,7 +14,6 @@ import { objectOf, positiveOf } from "../../providers/request.ts";
 
 // ---- a session
 
-/** The SDK's `Session`. */
 interface SessionLike {
   getSessionId(): Promise<string>;
   getItems(limit?: number): Promise<unknown[]>;
@@ -23,8 +22,7 @@ interface SessionLike {
   clearSession(): Promise<void>;
 }
 
-export interface CompactSessionOptions<Store extends SessionLike> extends HostOptions {
-  readonly manager: HostManager;
+export interface CompactSessionOptions<Store extends SessionLike> extends ManagedOptions {
   /** The session that stores the items: any session of the SDK or a custom one. */
   readonly underlyingSession: Store;
   /** Default: the underlying session's own id. */
@@ -33,15 +31,9 @@ export interface CompactSessionOptions<Store extends SessionLike> extends HostOp
   readonly request?: Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">;
 }
 
-/**
- * The underlying session with all its members, plus the method that the SDK's runner calls after every stored
- * turn.
- */
+/** The underlying session with all its members, plus the method that the SDK's runner calls after every stored turn. */
 export type CompactingSession<Store> = Store & {
-  /**
-   * Replaces the stored items with their compacted list when a threshold is reached; `force`: regardless of
-   * usage.
-   */
+  /** Replaces the stored items with their compacted list when a threshold is reached; `force`: regardless of usage. */
   runCompaction(args?: { force?: boolean | undefined }): Promise<null>;
 };
 
@@ -68,11 +60,8 @@ const WRITES: ReadonlySet<PropertyKey> = new Set([
 export const CompactSession: CompactSessionConstructor = function compactSession<Store extends SessionLike>(
   options: CompactSessionOptions<Store>,
 ): CompactingSession<Store> {
-  requireKnown(
-    options,
-    { ...HOST_OPTIONS, underlyingSession: true, sessionId: true, request: true },
-    HOST_HINT,
-  );
+  const own = { underlyingSession: true, sessionId: true, request: true } as const;
+  requireKnown(options, { ...HOST_OPTIONS, ...own }, HOST_HINT);
   const store = options.underlyingSession;
   requireOptions(store, "options.underlyingSession", "Pass the session that keeps the items.");
   refuseForeign(store);
@@ -91,50 +80,36 @@ export const CompactSession: CompactSessionConstructor = function compactSession
 } as CompactSessionConstructor;
 
 function refuseForeign(store: object): void {
+  const place = "options.underlyingSession";
   if ("runCompaction" in store) {
-    throw new CompactError("InvalidArgument", "the underlying session compacts by itself", {
-      place: "options.underlyingSession",
-      hint: "Wrap the plain session that it is built on, or use it alone.",
-    });
+    const hint = "Wrap the plain session that it is built on, or use it alone.";
+    throw new CompactError("InvalidArgument", "the underlying session compacts by itself", { place, hint });
   }
-  const api = Object.getOwnPropertySymbols(store).find(
-    (symbol) => symbol.description === "OPENAI_SESSION_API",
-  );
+  const symbols = Object.getOwnPropertySymbols(store);
+  const api = symbols.find(({ description }) => description === "OPENAI_SESSION_API");
   if (api !== undefined && Reflect.get(store, api) === "conversations") {
-    throw new CompactError("InvalidArgument", "the underlying session's items are kept by the provider", {
-      place: "options.underlyingSession",
-      hint: "Wrap a session with a store of its own, or set modelSettings.contextManagement.",
-    });
+    const message = "the underlying session's items are kept by the provider";
+    const hint = "Wrap a session with a store of its own, or set modelSettings.contextManagement.";
+    throw new CompactError("InvalidArgument", message, { place, hint });
   }
 }
 
-type Locked = <T>(work: () => Promise<T>) => Promise<T>;
-
 function createCompaction<Store extends SessionLike>(
   options: CompactSessionOptions<Store>,
-  locked: Locked,
+  locked: <T>(work: () => Promise<T>) => Promise<T>,
 ): (args?: { force?: boolean | undefined }) => Promise<null> {
   const { manager, request } = options;
   const store: SessionLike = options.underlyingSession;
   const preflight = createHostPreflight(manager, options);
 
-  const compactOnce = async (sessionId: string, force: boolean): Promise<void> => {
-    const items = await locked(() => store.getItems());
-    const messages = await preflight({
-      sessionId,
-      messages: items,
-      request: { format: "openai-agents", ...request },
-      force,
-    });
-    if (messages === items) return;
-    await locked(() => rewrite(store, items, [...messages]));
-  };
-
   return async (args) => {
     const sessionId = options.sessionId ?? (await store.getSessionId());
     const force = args?.force === true;
     try {
-      await compactOnce(sessionId, force);
+      const items = await locked(() => store.getItems());
+      const asked = { format: "openai-agents", ...request } as const;
+      const messages = await preflight({ sessionId, messages: items, request: asked, force });
+      if (messages !== items) await locked(() => rewrite(store, items, [...messages]));
     } catch (error) {
       // The turn is already stored and answered: a failure must not discard its answer.
       if (force || options.onFailure === "throw") throw error;
@@ -186,8 +161,7 @@ interface InputFilter {
   preserveInputIdentity: boolean;
 }
 
-export interface InputFilterOptions extends HostOptions {
-  readonly manager: HostManager;
+export interface InputFilterOptions extends ManagedOptions {
   /** The conversation of the list; a function if one runner serves several, or agents run inside agents. */
   readonly sessionId: string | ((call: FilterCall) => string | Promise<string>);
   /** Puts the manager's events under the current span; also pass it in the manager's `exporters`. */
@@ -202,9 +176,8 @@ const MAX_SESSIONS = 256;
  * run's history) stays unchanged. Rejects with `InsufficientBudget` if what must stay does not fit.
  */
 export function compactInputFilter(options: InputFilterOptions): InputFilter {
-  requireKnown(options, { ...HOST_OPTIONS, sessionId: true, spans: true }, HOST_HINT);
+  const preflight = hostPreflight(options, { sessionId: true, spans: true });
   const { manager, sessionId, spans } = options;
-  const preflight = createHostPreflight(manager, options);
   const warned = createLruMap<true>(MAX_SESSIONS);
 
   const filter = async <Data extends ModelInput>(call: FilterCall<Data>): Promise<Data> => {
@@ -217,17 +190,14 @@ export function compactInputFilter(options: InputFilterOptions): InputFilter {
       warned.set(id, true);
       return call.modelData;
     }
-    const messages = await preflight({
-      sessionId: id,
-      messages: input,
-      request: {
-        format: "openai-agents",
-        system: instructions,
-        // Hosted tools are counted by their settings.
-        tools: Array.isArray(tools) ? tools : [],
-        maxOutputTokens: positiveOf(objectOf(modelSettings).maxTokens),
-      },
-    });
+    const request = {
+      format: "openai-agents",
+      system: instructions,
+      // Hosted tools are counted by their settings.
+      tools: Array.isArray(tools) ? tools : [],
+      maxOutputTokens: positiveOf(objectOf(modelSettings).maxTokens),
+    } as const;
+    const messages = await preflight({ sessionId: id, messages: input, request });
     return messages === input ? call.modelData : { ...call.modelData, input: [...messages] };
   };
   return Object.assign(filter, { preserveInputIdentity: true });
@@ -276,7 +246,6 @@ interface TracingFunctions<Span extends SpanLike = SpanLike, Trace = unknown> {
 
 /** Turns events into custom spans of the SDK's own trace. */
 interface SpanExporter extends Exporter {
-  /** Attaches the session's later events to the current span. */
   attach(sessionId: string): void;
 }
 

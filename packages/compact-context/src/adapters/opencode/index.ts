@@ -1,19 +1,9 @@
-import { requireKnown } from "../../errors.ts";
-import {
-  createHostPreflight,
-  HOST_HINT,
-  HOST_OPTIONS,
-  type HostManager,
-  type HostOptions,
-} from "../../host.ts";
+import { hostPreflight, type ManagedOptions } from "../../host.ts";
 import { createUsageOnce } from "../../providers/bodies.ts";
 import { type Json, objectOf, objectsIn, textOf, wordsOf } from "../../providers/request.ts";
 
-export interface OpencodePluginOptions extends HostOptions {
-  readonly manager: HostManager;
-}
+export type OpencodePluginOptions = ManagedOptions;
 
-/** A message of opencode. */
 interface OpencodeMessage {
   info: object;
   parts: object[];
@@ -45,8 +35,7 @@ export interface OpencodeHooks {
  * with `InsufficientBudget` if what must stay does not fit.
  */
 export function compactPlugin(options: OpencodePluginOptions): () => Promise<OpencodeHooks> {
-  requireKnown(options, { ...HOST_OPTIONS }, HOST_HINT);
-  const preflight = createHostPreflight(options.manager, options);
+  const preflight = hostPreflight(options, {});
   return async () => {
     const once = createUsageOnce();
     const systems = new Map<string, string>();
@@ -57,19 +46,11 @@ export function compactPlugin(options: OpencodePluginOptions): () => Promise<Ope
         const sessionId = textOf(objectOf(messages[0]?.info).sessionID);
         if (sessionId === "") return;
         const entries = messages.map(asUiMessage);
-        const { tokens } = objectOf(
-          messages.findLast(({ info }) => objectOf(info).role === "assistant")?.info,
-        );
-        const sent = await preflight<Entry>({
-          sessionId,
-          messages: entries,
-          request: {
-            format: "ai-sdk",
-            system: systems.get(sessionId),
-            tools: [...tools.values()],
-            usage: once(tokens),
-          },
-        });
+        const answer = messages.findLast(({ info }) => objectOf(info).role === "assistant");
+        const usage = once(objectOf(answer?.info).tokens);
+        const system = systems.get(sessionId);
+        const request = { format: "ai-sdk", system, tools: [...tools.values()], usage } as const;
+        const sent = await preflight<Entry>({ sessionId, messages: entries, request });
         if (sent === entries) return;
         const asked = messages.find(({ info }) => objectOf(info).role === "user");
         const ours = sent.map((entry) => fromUiMessage(entry, asked?.info));

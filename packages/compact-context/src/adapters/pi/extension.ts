@@ -51,10 +51,7 @@ export interface PiExtensionOptions extends HostOptions {
   readonly summarizer?: Summarizer;
   /** Whether the model gets `compact_search` and `compact_expand`. Default: true. */
   readonly recallTools?: boolean;
-  /**
-   * Memory beyond a session: recalled before each prompt, updated with each answer, and flushed before
-   * `/new`.
-   */
+  /** Memory beyond a session: recalled before each prompt, updated with each answer, and flushed before `/new`. */
   readonly memory?: ChannelMemory;
   /** The folders of that memory, for `/memory`. */
   readonly channelDir?: string;
@@ -116,11 +113,6 @@ export function compactExtension(options: PiExtensionOptions = {}): (pi: PiExten
 
 // ---- requests
 
-interface PiHost {
-  readonly manager: CompactManager;
-  readonly preflight: HostPreflight;
-}
-
 /** The latest request: as stored by pi, and as sent to the model. */
 interface NewestRequest {
   readonly sessionId: string;
@@ -128,20 +120,9 @@ interface NewestRequest {
   readonly sent: readonly unknown[];
 }
 
-interface Requests extends Hosts {
-  newest(): NewestRequest | undefined;
-  /** Answers pi's `context` event. */
-  compact(
-    event: { readonly messages: unknown[] },
-    context: PiContext,
-  ): Promise<{ messages: unknown[] } | undefined>;
-  /** Shows how full the context of the latest request was. */
-  tellContext(args: string, context: PiContext): void;
-  /** Compacts the list of the latest request, regardless of size. */
-  summarize(note: string, context: PiContext): Promise<void>;
-}
+type Requests = ReturnType<typeof createRequests>;
 
-function createRequests(pi: PiExtensionApi, options: PiExtensionOptions): Requests {
+function createRequests(pi: PiExtensionApi, options: PiExtensionOptions) {
   const hosts = createHosts(options, (text) => current?.ui.notify(text));
   const once = createUsageOnce();
   let newest: NewestRequest | undefined;
@@ -149,7 +130,8 @@ function createRequests(pi: PiExtensionApi, options: PiExtensionOptions): Reques
   return {
     ...hosts,
     newest: () => newest,
-    async compact({ messages }, context) {
+    /** Answers pi's `context` event. */
+    async compact({ messages }: { readonly messages: unknown[] }, context: PiContext) {
       current = context;
       const sessionId = context.sessionManager.getSessionId();
       newest = { sessionId, messages, sent: messages };
@@ -160,7 +142,8 @@ function createRequests(pi: PiExtensionApi, options: PiExtensionOptions): Reques
       context.ui.setStatus("compact", statusText(manager.getState(sessionId)));
       return sent === messages ? undefined : { messages: [...sent] };
     },
-    tellContext(_args, context) {
+    /** Shows how full the context of the latest request was. */
+    tellContext(_args: string, context: PiContext) {
       const sessionId = context.sessionManager.getSessionId();
       if (newest?.sessionId !== sessionId) return context.ui.notify("Nothing has been sent yet.");
       const { system = "", tools = [] } = requestOf(pi, context);
@@ -170,7 +153,8 @@ function createRequests(pi: PiExtensionApi, options: PiExtensionOptions): Reques
         contextText(contextView({ manager, sessionId, messages, format: "pi", system, tools, recalled: [] })),
       );
     },
-    async summarize(note, context) {
+    /** Compacts the list of the latest request, regardless of size. */
+    async summarize(note: string, context: PiContext) {
       current = context;
       const sessionId = context.sessionManager.getSessionId();
       if (newest?.sessionId !== sessionId) return context.ui.notify("There is nothing to summarize yet.");
@@ -203,17 +187,12 @@ function newestUsage(messages: readonly unknown[]): unknown {
 /** Fallback if pi reports no window; its models always do. */
 const WINDOW = 128_000;
 
-interface Hosts {
-  /** The given manager, or the one for the model that pi uses now. */
-  hostFor(context: PiContext): PiHost;
-  flush(): Promise<unknown>;
-}
-
-function createHosts(options: PiExtensionOptions, announce: (text: string) => void): Hosts {
+function createHosts(options: PiExtensionOptions, announce: (text: string) => void) {
   const { manager: given, config = {} } = options;
-  const made = new Map<string, PiHost>();
+  const made = new Map<string, { readonly manager: CompactManager; readonly preflight: HostPreflight }>();
   return {
-    hostFor({ model, cwd }) {
+    /** The given manager, or the one for the model that pi uses now. */
+    hostFor({ model, cwd }: PiContext) {
       const window = config.maxContextTokens ?? model?.contextWindow ?? WINDOW;
       const key = given === undefined ? `${model?.id ?? ""} ${window}` : "";
       const known = made.get(key);
@@ -232,7 +211,7 @@ function createHosts(options: PiExtensionOptions, announce: (text: string) => vo
 }
 
 /** The session is known only when a tool is called. */
-function registerRecall(pi: PiExtensionApi, hostFor: Hosts["hostFor"]): void {
+function registerRecall(pi: PiExtensionApi, hostFor: Requests["hostFor"]): void {
   const unknown = (): Promise<never> => Promise.reject(new Error("the session is not known yet"));
   const unbound = { sessionId: "", expand: unknown, search: unknown, steps: unknown, restore: unknown };
   for (const shape of formatTools(recallTools({ recall: () => unbound }, ""), "pi")) {
@@ -246,7 +225,6 @@ function registerRecall(pi: PiExtensionApi, hostFor: Hosts["hostFor"]): void {
   }
 }
 
-/** pi's parameters for a tool, after its arguments. */
 type ToolRest = readonly [signal: unknown, onUpdate: unknown, context: PiContext];
 
 // ---- pi's own compaction
@@ -333,14 +311,11 @@ function keyOf(message: unknown): string {
   return timestamp === undefined ? JSON.stringify(message) : `${String(role)} ${String(timestamp)}`;
 }
 
-/** Shows an error to the user. */
 function tell(context: PiContext, error: unknown): void {
   context.ui.notify(`compact: ${errorMessage(error)}`, "warning");
 }
 
-/**
- * The result of a handler; an error is shown as a notice, because a handler that throws would end pi's turn.
- */
+/** The result of a handler; an error is shown as a notice, because a handler that throws would end pi's turn. */
 async function shielded<T>(context: PiContext, work: () => T | Promise<T>): Promise<T | undefined> {
   try {
     return await work();
@@ -357,7 +332,6 @@ const CELLS = 20;
 const LAYER_CELLS = 10;
 const LAYERS: Readonly<Record<string, string>> = { toolPairs: "tool pairs" };
 
-/** The output of `/context`. */
 function contextText(view: ContextView): string {
   const { tokens, window, untilTrigger, compactions, lastCompaction, archiveSteps, layers, pinned } = view;
   const used = tokens / window;

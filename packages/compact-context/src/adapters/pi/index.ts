@@ -44,11 +44,8 @@ export function textModelFromPi(model: PiModel, options: PiTextModelOptions): Te
       signal?.throwIfAborted();
       const context = contextOf(request, model);
       return call(defined({ temperature }), async (accepted) => {
-        const answer = await complete(model, context, {
-          ...callOptions(model, request, options),
-          ...accepted,
-        });
-        return readMessage(answer, model, signal);
+        const sent = { ...callOptions(model, request, options), ...accepted };
+        return readMessage(await complete(model, context, sent), model, signal);
       });
     },
   };
@@ -91,16 +88,13 @@ function readMessage(answer: unknown, { api }: PiModel, signal: AbortSignal | un
   const text = wordsIn(content);
   if (stopReason === "aborted") signal?.throwIfAborted();
   if (stopReason !== "error" && stopReason !== "aborted") {
-    return answerOf(text, brokeOff(api, usage) ? "other" : stopOf(stopReason), usage);
+    // These interfaces always report usage at the end: without it pi reports `stop` for half an answer.
+    const brokeOff = api !== "openai-completions" && objectOf(usage).totalTokens === 0;
+    return answerOf(text, brokeOff ? "other" : stopOf(stopReason), usage);
   }
   const said = textOf(errorMessage);
   if (/content_filter|refusal/.test(said)) return answerOf(text, "refusal", usage);
   const error = new Error(said || `pi ended the call: ${textOf(stopReason)}`, { cause: answer });
   const status = /^[45]\d\d\b/.exec(said)?.[0];
   throw status === undefined ? error : Object.assign(error, { status: Number(status) });
-}
-
-/** These interfaces always report usage at the end: without it pi reports `stop` for half an answer. */
-function brokeOff(api: string, usage: unknown): boolean {
-  return api !== "openai-completions" && objectOf(usage).totalTokens === 0;
 }

@@ -41,7 +41,7 @@ describe("Ariadne exporter", () => {
       "[Ariadne] export failed: connect ECONNREFUSED 127.0.0.1:9",
       "[Ariadne] 10 events were not delivered",
     ]);
-    expect(tracer.dropped).toBe(10);
+    expect(tracer.takeLosses()).toMatchObject([{ target: "Ariadne", count: 10 }]);
   });
 
   it.each(["node", "fetch"])(

@@ -31,11 +31,8 @@ export function createAriadneExporter(options: AriadneOptions = {}): Exporter {
   requireKnown(options, { url: true, timeoutMs: true, fetch: true, newId: true, now: true });
   const now = options.now ?? (() => performance.now());
   const newId = options.newId ?? (() => crypto.randomUUID());
-  const post = createPost({
-    url: collectorUrl(options.url ?? "http://127.0.0.1:5175/ingest", "the URL of Ariadne"),
-    timeoutMs: options.timeoutMs ?? 1_800,
-    fetch: options.fetch,
-  });
+  const url = collectorUrl(options.url ?? "http://127.0.0.1:5175/ingest", "the URL of Ariadne");
+  const post = createPost({ url, timeoutMs: options.timeoutMs ?? 1_800 }, options.fetch);
   const traces = createLruMap<(event: CompactEvent) => string[]>(MAX_TRACES);
   let failed = 0;
   let pausedUntil = Number.NEGATIVE_INFINITY;
@@ -62,10 +59,7 @@ export function createAriadneExporter(options: AriadneOptions = {}): Exporter {
   };
 }
 
-/**
- * Ariadne truncates texts at 102,400 characters and rejects bodies over 262,144 bytes, which holds two such
- * spans.
- */
+/** Ariadne truncates texts at 102,400 characters and rejects bodies over 262,144 bytes, which holds two such spans. */
 const MAX_TEXT = 40_000;
 const MAX_SPAN_BYTES = 120_000;
 /** Maximum concurrent compactions of one session; older ones ended without a last event. */
@@ -110,22 +104,13 @@ interface Ids {
 /** A span never ends before it starts, and fields without a value are omitted: Ariadne rejects `null`. */
 function spanText(event: CompactEvent, { trace, span, parent, name }: Ids): string {
   const { startedAt, endedAt } = event;
+  const fixed = { type: "span", trace_id: trace, span_id: span, parent_id: parent, kind: "compact" };
+  const times = { started_at: startedAt, ended_at: notBefore(endedAt, startedAt) };
   const text = (data: object): string =>
-    JSON.stringify({
-      type: "span",
-      trace_id: trace,
-      span_id: span,
-      parent_id: parent,
-      kind: "compact",
-      name: name ?? event.name,
-      started_at: startedAt,
-      ended_at: notBefore(endedAt, startedAt),
-      status: event.status,
-      data,
-    });
+    JSON.stringify({ ...fixed, name: name ?? event.name, ...times, status: event.status, data });
   for (const longest of [MAX_TEXT, MAX_TEXT / 10, MAX_TEXT / 100]) {
     const whole = text(dataOf(event, longest));
-    if (bytesOf(whole) <= MAX_SPAN_BYTES) return whole;
+    if (new TextEncoder().encode(whole).length <= MAX_SPAN_BYTES) return whole;
   }
   const left_out = "too long for Ariadne";
   return text({ session_id: truncate(event.sessionId, 200), left_out, output: left_out });
@@ -177,21 +162,16 @@ function truncate(text: string, longest: number): string {
   return text.length <= longest ? text : `${text.slice(0, longest)}…`;
 }
 
-function bytesOf(text: string): number {
-  return new TextEncoder().encode(text).length;
-}
-
 // ---- sending
 
 /**
  * Uses Node's own client if available, whose idle sockets do not keep the process alive; otherwise `fetch`.
  * Redirects are not followed, proxy variables are ignored, and at most 64 KB of a response are read.
  */
-function createPost(options: PostOptions): Post {
+function createPost(options: PostOptions, given: typeof fetch | undefined): Post {
   const { process } = globalThis as { process?: { versions?: { node?: string } } };
-  if (options.fetch !== undefined || process?.versions?.node === undefined) {
-    return postByFetch(options, options.fetch ?? fetch);
-  }
+  if (given !== undefined || process?.versions?.node === undefined)
+    return postByFetch(options, given ?? fetch);
   let post: Promise<Post> | undefined;
   return async (body) => {
     post ??= import("./node-post.ts").then(({ createNodePost }) => createNodePost(options));

@@ -11,8 +11,6 @@ export interface PostOptions {
   readonly url: URL;
   /** Timeout of one request in milliseconds, response included. */
   readonly timeoutMs: number;
-  /** Used instead of Node's own client. */
-  readonly fetch?: typeof fetch;
 }
 
 /** A longer response is an error. */

@@ -82,38 +82,25 @@ export const METRICS: Readonly<Record<string, Instrument>> = {
 };
 
 type Measure = (name: string, value: unknown, attributes?: OpenTelemetryAttributes) => void;
-type Write = (value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext) => void;
 
-/** Measures events. No attribute identifies a session: each session would add a series. */
-export function createMeasures(
-  meter: OpenTelemetryMeter,
-): (event: CompactEvent, context?: OpenTelemetryContext) => void {
-  const writers = new Map<string, Write>();
-  const writerOf = (name: string): Write => {
-    const known = writers.get(name);
-    if (known !== undefined) return known;
-    const { kind, ...options } = METRICS[name] as Instrument;
-    let write: Write;
-    if (kind === "counter") {
-      const made = meter.createCounter(name, options);
-      write = (...given) => made.add(...given);
-    } else {
-      const made = meter.createHistogram(name, options);
-      write = (...given) => made.record(...given);
-    }
-    writers.set(name, write);
-    return write;
+export type OpenTelemetryAttributes = Record<string, string | number | boolean | string[]>;
+
+/**
+ * Calls `write` with every value that an event adds to a metric. No attribute identifies a session: each session would
+ * add a series.
+ */
+export function measureEvent(
+  event: CompactEvent,
+  write: (name: string, value: number, attributes: OpenTelemetryAttributes) => void,
+): void {
+  const measure: Measure = (name, value, attributes = {}) => {
+    if (typeof value === "number" && Number.isFinite(value)) write(name, value, attributes);
   };
-  return (event, context) => {
-    const measure: Measure = (name, value, attributes = {}) => {
-      if (typeof value === "number" && Number.isFinite(value)) writerOf(name)(value, attributes, context);
-    };
-    measureEvent(event, measure);
-    for (const attempt of newAttempts(event)) measureAttempt(attempt, measure);
-  };
+  measureOwn(event, measure);
+  for (const attempt of newAttempts(event)) measureAttempt(attempt, measure);
 }
 
-function measureEvent({ name, properties, startedAt, endedAt }: CompactEvent, measure: Measure): void {
+function measureOwn({ name, properties, startedAt, endedAt }: CompactEvent, measure: Measure): void {
   if (name === "compact.token_estimate") {
     const of = { "gen_ai.request.model": String(properties.model) };
     measure("compact.request.tokens", properties.t_est, of);
@@ -154,39 +141,11 @@ function measureAttempt(attempt: Attempt, measure: Measure): void {
   measure("compact.summary.cost", cost_usd, of);
 }
 
-// ---- the meter
-
-/** Opaque. */
-export interface OpenTelemetryContext {
-  getValue(key: symbol): unknown;
-}
-
-export type OpenTelemetryAttributes = Record<string, string | number | boolean | string[]>;
-
-export interface InstrumentOptions {
-  readonly description?: string;
-  readonly unit?: string;
-}
-
-/** `add` and `record` are methods, since those of `@opentelemetry/api` take a narrower context. */
-export interface OpenTelemetryMeter {
-  createCounter(
-    name: string,
-    options?: InstrumentOptions,
-  ): { add(value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext): void };
-  createHistogram(
-    name: string,
-    options?: InstrumentOptions,
-  ): { record(value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext): void };
-}
-
 // ---- Prometheus
 
 /** In-process metrics: an exporter that accumulates, and its current values. */
 export interface Metrics extends Exporter {
-  /**
-   * Prometheus' text format 0.0.4. Names match those that the OpenTelemetry collector gives the same metrics.
-   */
+  /** Prometheus' text format 0.0.4. Names match those that the OpenTelemetry collector gives the same metrics. */
   text(): string;
 }
 
@@ -199,90 +158,64 @@ const BUCKETS: Readonly<Record<string, readonly number[]>> = {
 /** Maximum series per metric: a caller that invents names per call must not fill the memory. */
 const MOST_SERIES = 200;
 
-/**
- * An exporter that measures events as the OpenTelemetry exporter does, for a `/metrics` endpoint of the
- * program.
- */
+/** The values of a metric with the same labels; a counter is its sum. */
+interface Series {
+  readonly labels: readonly string[];
+  /** Values up to the end of each bucket. */
+  readonly counts: number[];
+  count: number;
+  sum: number;
+}
+
+/** An exporter that measures events as the OpenTelemetry exporter does, for a `/metrics` endpoint of the program. */
 export function createMetrics(): Metrics {
-  const rendered: (() => string)[] = [];
-  const meter: OpenTelemetryMeter = {
-    createCounter(name, options = {}) {
-      const series = createSeries(() => ({ value: 0 }));
-      const shown = `${prometheusName(name, options.unit)}_total`;
-      rendered.push(
-        () =>
-          heading(shown, "counter", options) +
-          series.lines((labels, { value }) => `${shown}${braces(labels)} ${value}\n`),
-      );
-      return {
-        add(value, attributes) {
-          series.of(attributes).value += value;
-        },
-      };
-    },
-    createHistogram(name, options = {}) {
-      const ends = BUCKETS[options.unit ?? "1"] ?? [];
-      const series = createSeries(() => ({ counts: ends.map(() => 0), count: 0, sum: 0 }));
-      const shown = prometheusName(name, options.unit);
-      rendered.push(
-        () =>
-          heading(shown, "histogram", options) +
-          series.lines((labels, { counts, count, sum }) => {
-            const bucket = (end: string, value: number): string =>
-              `${shown}_bucket${braces([...labels, `le="${end}"`])} ${value}\n`;
-            return [
-              ...ends.map((end, index) => bucket(String(end), counts[index] ?? 0)),
-              bucket("+Inf", count),
-              `${shown}_sum${braces(labels)} ${sum}\n`,
-              `${shown}_count${braces(labels)} ${count}\n`,
-            ].join("");
-          }),
-      );
-      return {
-        record(value, attributes) {
-          const found = series.of(attributes);
-          found.count += 1;
-          found.sum += value;
-          for (const [index, end] of ends.entries()) {
-            if (value <= end) found.counts[index] = (found.counts[index] ?? 0) + 1;
-          }
-        },
-      };
-    },
-  };
-  const measure = createMeasures(meter);
+  const metrics = new Map<string, Map<string, Series>>();
   return {
     name: "metrics",
-    export: (event) => measure(event),
-    text: () => rendered.map((render) => render()).join(""),
+    export: (event) =>
+      measureEvent(event, (name, value, attributes) => {
+        const all = metrics.get(name) ?? new Map<string, Series>();
+        metrics.set(name, all);
+        const series = seriesIn(all, attributes);
+        series.count += 1;
+        series.sum += value;
+        for (const [index, end] of endsOf(name).entries())
+          if (value <= end) series.counts[index] = (series.counts[index] ?? 0) + 1;
+      }),
+    text: () => [...metrics].map(([name, all]) => metricText(name, [...all.values()])).join(""),
   };
 }
 
-/** The values of one metric, by label. */
-function createSeries<T>(create: () => T) {
-  const all = new Map<string, { readonly labels: readonly string[]; readonly value: T }>();
-  return {
-    of(attributes: OpenTelemetryAttributes = {}): T {
-      const labels = Object.entries(attributes).map(
-        ([name, value]) => `${name.replace(/[^a-zA-Z0-9_]/g, "_")}="${escapeLabel(String(value))}"`,
-      );
-      const key = labels.join();
-      const full = all.size >= MOST_SERIES && !all.has(key);
-      const entry = all.get(full ? "" : key) ?? { labels: full ? [] : labels, value: create() };
-      all.set(full ? "" : key, entry);
-      return entry.value;
-    },
-    lines: (line: (labels: readonly string[], value: T) => string): string =>
-      [...all.values()].map(({ labels, value }) => line(labels, value)).join(""),
-  };
+function endsOf(name: string): readonly number[] {
+  return BUCKETS[METRICS[name]?.unit ?? ""] ?? [];
 }
 
-function prometheusName(name: string, unit: string | undefined): string {
-  return `${name.replaceAll(".", "_")}${unit === "s" ? "_seconds" : ""}`;
+function seriesIn(all: Map<string, Series>, attributes: OpenTelemetryAttributes): Series {
+  const labels = Object.entries(attributes).map(
+    ([name, value]) => `${name.replace(/[^a-zA-Z0-9_]/g, "_")}="${escapeLabel(String(value))}"`,
+  );
+  const isFull = all.size >= MOST_SERIES && !all.has(labels.join());
+  const key = isFull ? "" : labels.join();
+  const series = all.get(key) ?? { labels: isFull ? [] : labels, counts: [], count: 0, sum: 0 };
+  all.set(key, series);
+  return series;
 }
 
-function heading(name: string, type: string, { description = "" }: InstrumentOptions): string {
-  return `# HELP ${name} ${description}.\n# TYPE ${name} ${type}\n`;
+function metricText(name: string, all: readonly Series[]): string {
+  const { kind, unit, description } = METRICS[name] as Instrument;
+  const shown = `${name.replaceAll(".", "_")}${unit === "s" ? "_seconds" : ""}${kind === "counter" ? "_total" : ""}`;
+  const lines = all.flatMap(({ labels, counts, count, sum }) => {
+    if (kind === "counter") return [`${shown}${braces(labels)} ${sum}\n`];
+    const bucket = (end: string, value: number): string =>
+      `${shown}_bucket${braces([...labels, `le="${end}"`])} ${value}\n`;
+    return [
+      ...endsOf(name).map((end, index) => bucket(String(end), counts[index] ?? 0)),
+      bucket("+Inf", count),
+      `${shown}_sum${braces(labels)} ${sum}\n`,
+      `${shown}_count${braces(labels)} ${count}\n`,
+    ];
+  });
+  return [`# HELP ${shown} ${description}.\n# TYPE ${shown} ${kind}\n`, ...lines].join("");
 }
 
 function braces(labels: readonly string[]): string {

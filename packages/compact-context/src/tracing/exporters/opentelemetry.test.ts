@@ -2,10 +2,11 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { EventDescription } from "../descriptions.ts";
 import { createTracer } from "../tracer.ts";
-import type { OpenTelemetryAttributes, OpenTelemetryContext } from "./metrics.ts";
+import type { OpenTelemetryAttributes } from "./metrics.ts";
 import {
   createOpenTelemetryExporter,
   type OpenTelemetryApi,
+  type OpenTelemetryContext,
   type OpenTelemetryOptions,
 } from "./opentelemetry.ts";
 

@@ -3,10 +3,9 @@ import { createLruMap, requireKnown } from "../../errors.ts";
 import { notBefore, roundStep } from "../tracer.ts";
 import {
   attemptsIn,
-  createMeasures,
+  METRICS,
+  measureEvent,
   type OpenTelemetryAttributes,
-  type OpenTelemetryContext,
-  type OpenTelemetryMeter,
   requestAttributes,
   type Usage,
 } from "./metrics.ts";
@@ -96,7 +95,7 @@ function createSender(
     }
     return span;
   };
-  const measure = createMeasures(api.metrics.getMeter(SCOPE));
+  const writeMetric = createWriter(api.metrics.getMeter(SCOPE));
   // A compaction without a last event ends with its newest step.
   const rounds = createLruMap<OpenRound>(MAX_ROUNDS, (round) => endRound({ ...round, failed: true }));
 
@@ -113,7 +112,7 @@ function createSender(
 
   return (event, place) => {
     const context = place?.context ?? api.context.active();
-    measure(event, context);
+    measureEvent(event, (name, value, attributes) => writeMetric(name)(value, attributes, context));
     const part = roundStep(event);
     const attributes = eventAttributes(event, payload);
     if (part === undefined) {
@@ -137,6 +136,23 @@ function createSender(
     round.span.setAttributes(eventAttributes(last, false));
     if (round.summary !== undefined) round.span.setAttributes({ [OUTPUT]: round.summary });
     endRound(round);
+  };
+}
+
+type Write = (value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext) => void;
+
+/** Creates each instrument at its first value. */
+function createWriter(meter: OpenTelemetryMeter): (name: string) => Write {
+  const writers = new Map<string, Write>();
+  return (name) => {
+    const known = writers.get(name);
+    if (known !== undefined) return known;
+    const { kind, ...options } = { ...METRICS[name] };
+    const made =
+      kind === "counter" ? meter.createCounter(name, options) : meter.createHistogram(name, options);
+    const write: Write = (...given) => ("add" in made ? made.add(...given) : made.record(...given));
+    writers.set(name, write);
+    return write;
   };
 }
 
@@ -172,12 +188,15 @@ function eventAttributes(event: CompactEvent, payload: boolean): OpenTelemetryAt
     add(attributes, "compact.payload", event.payload);
     add(attributes, OUTPUT, event.payload);
   }
-  return { ...attributes, ...modelAttributes(event), ...errorAttributes(event) };
+  const { name, properties } = event;
+  const error: OpenTelemetryAttributes =
+    name === "compact.error" ? { "error.type": String(properties.error_type) } : {};
+  return { ...attributes, ...modelAttributes(event), ...error };
 }
 
 function add(attributes: OpenTelemetryAttributes, name: string, value: unknown): void {
-  if (typeof value === "string" || typeof value === "boolean") attributes[name] = value;
-  else if (typeof value === "number") attributes[name] = value;
+  if (typeof value === "string" || typeof value === "boolean" || typeof value === "number")
+    attributes[name] = value;
   else if (Array.isArray(value)) {
     attributes[name] = value.map((item) => (typeof item === "string" ? item : JSON.stringify(item)));
   } else if (typeof value === "object" && value !== null) {
@@ -205,10 +224,6 @@ function modelAttributes({ name, properties }: CompactEvent): OpenTelemetryAttri
   };
 }
 
-function errorAttributes({ name, properties }: CompactEvent): OpenTelemetryAttributes {
-  return name === "compact.error" ? { "error.type": String(properties.error_type) } : {};
-}
-
 /** The part of `@opentelemetry/api` 1.3 and later that is used; the module itself fits. */
 export interface OpenTelemetryApi {
   readonly context: { active(): OpenTelemetryContext };
@@ -220,6 +235,28 @@ export interface OpenTelemetryApi {
   readonly metrics: {
     getMeter(name: string, version?: string): OpenTelemetryMeter;
   };
+}
+
+/** Opaque. */
+export interface OpenTelemetryContext {
+  getValue(key: symbol): unknown;
+}
+
+interface InstrumentOptions {
+  readonly description?: string;
+  readonly unit?: string;
+}
+
+/** `add` and `record` are methods, since those of `@opentelemetry/api` take a narrower context. */
+interface OpenTelemetryMeter {
+  createCounter(
+    name: string,
+    options?: InstrumentOptions,
+  ): { add(value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext): void };
+  createHistogram(
+    name: string,
+    options?: InstrumentOptions,
+  ): { record(value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext): void };
 }
 
 export interface OpenTelemetryIds {
