@@ -1,7 +1,7 @@
 import { abortable, abortError, CompactError, type Pause, type Steps } from "../errors.ts";
 import { applyEdit, type Edit, losesText } from "./edit.ts";
 import { editContext } from "./fit.ts";
-import { type LiveSummary, type Message, nextSummaryVersion, readBack, summaryOf } from "./message.ts";
+import { type LiveSummary, type Message, readBack, summaryOf } from "./message.ts";
 import type { CompactionPlan, PlannedMessage } from "./plan.ts";
 import { isPinned } from "./policy.ts";
 import {
@@ -149,7 +149,9 @@ class Application {
     const earlier = this.#covered.filter(({ meta }) => meta?.summaryVersion !== undefined);
     this.#earlier = earlier.map(summaryOf).findLast((summary) => summary !== undefined);
     this.#opening = earlier.find(({ parts }) => parts[0]?.type === "reasoning");
-    this.#version = Math.max(nextSummaryVersion(messages), lastSummaryVersion + 1);
+    this.#version =
+      messages.reduce((newest, { meta }) => Math.max(newest, meta?.summaryVersion ?? 0), lastSummaryVersion) +
+      1;
   }
 
   async run(): Promise<Outcome> {

@@ -366,8 +366,7 @@ export class SessionManager {
     if (call.manual || policy.maxToolResultTokens === undefined) return undefined;
     if (unsentResults(session.view.messages, policy, session.view.current.edit.countText).length === 0)
       return undefined;
-    const usagePct = session.usage.tokens / session.settings.maxContextTokens;
-    const outcome = await this.#compact(call, session, { triggered: true, reason: "tool_output", usagePct });
+    const outcome = await this.#compact(call, session, { triggered: true, reason: "tool_output" });
     return typeof outcome === "string" ? undefined : outcome;
   }
 

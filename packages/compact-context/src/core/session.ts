@@ -221,9 +221,8 @@ export class Session {
     const { policy, maxContextTokens } = this.settings;
     const { tokens, breakdown } = this.usage;
     const strictness = this.strictness();
-    const usagePct = (tokens * strictness) / maxContextTokens;
     this.#callsSince += 1;
-    if (manual) return { triggered: true, reason: "manual", usagePct };
+    if (manual) return { triggered: true, reason: "manual" };
     const { view, cacheCold } = this;
     const measured = {
       tokens: tokens * strictness,
@@ -237,7 +236,7 @@ export class Session {
     };
     const reached = decideTrigger(measured, policy);
     const asked = this.requested !== undefined && !reached.triggered;
-    const decision: TriggerDecision = asked ? { triggered: true, reason: "requested", usagePct } : reached;
+    const decision: TriggerDecision = asked ? { triggered: true, reason: "requested" } : reached;
     if (!decision.triggered || !this.fits() || asked) return decision;
     const { undone = false, step, epochStart = 0, tokensAfter } = this.activeState;
     const since = {
@@ -249,7 +248,7 @@ export class Session {
       fixedTokens: this.fixedPart(),
     };
     const held = heldBack(decision.reason, since, policy, maxContextTokens / strictness);
-    return held === undefined ? decision : { triggered: false, reason: held, usagePct };
+    return held === undefined ? decision : { triggered: false, reason: held };
   }
 
   /** Whether the list has grown enough since the last compaction for another one to gain anything. */
