@@ -2,7 +2,7 @@ import { type Steps, startsWith } from "../errors.ts";
 import { archiveId, hashesOf, imageCount, type Message, markSummaries, wireBytes } from "./message.ts";
 import { isPinned } from "./policy.ts";
 import type { Codecs, ListCodec, TokenCounter } from "./ports.ts";
-import type { MessageTotals, PreflightRequest, SessionSettings } from "./request.ts";
+import type { PreflightRequest, SessionSettings } from "./request.ts";
 import {
   appendEntry,
   assemble,
@@ -199,9 +199,6 @@ export interface SessionContext extends ViewContext {
   readonly settings: SessionSettings;
 }
 
-/** `MessageTotals`, writable. */
-type Totals = { -readonly [K in keyof MessageTotals]: MessageTotals[K] };
-
 /** The view that the latest list gives: what the model gets, the log of the list, and what the view costs. */
 export class View {
   /** How the list is read and counted; undefined before the first one and after an undo. */
@@ -209,7 +206,11 @@ export class View {
   entries: ViewEntry[] = [];
   messages: Message[] = [];
   log: LoggedMessage[] = [];
-  totals: Totals = { tokens: 0, uncertain: 0, system: 0, developer: 0 };
+  /**
+   * Tokens of the messages; of them, what is an estimate with any encoding (media and unreadable reasoning), and what
+   * is in system and in developer messages.
+   */
+  totals = { tokens: 0, uncertain: 0, system: 0, developer: 0 };
   bytes = 0;
   images = 0;
   /** The list is the view. */
