@@ -1,6 +1,5 @@
 import { abortable, abortError, CompactError, type Pause, type Steps } from "../errors.ts";
 import { applyEdit, type Edit, losesText } from "./edit.ts";
-import { editContext } from "./fit.ts";
 import { type LiveSummary, type Message, readBack, summaryOf } from "./message.ts";
 import type { CompactionPlan, PlannedMessage } from "./plan.ts";
 import { isPinned } from "./policy.ts";
@@ -140,7 +139,7 @@ class Application {
       if (layer !== "pinned") this.#context.list.push(message);
       if (action === "summarize" || losesText(edit)) this.#covered.push(message);
       if (action === "summarize") continue;
-      const edited = applyEdit(message, edit, editContext(request));
+      const edited = applyEdit(message, edit, request);
       const applied = edited === message ? undefined : edit;
       this.#kept.push({ message: edited, pinned: isPinned(message, policy), index, edit: applied });
       if (layer !== "pinned") this.#context.kept.push(edited);

@@ -1,5 +1,5 @@
 import type { Steps } from "../errors.ts";
-import { applyEdit, type Edit, type EditContext, hasBoundReasoning, losesText, sparing } from "./edit.ts";
+import { applyEdit, type Edit, hasBoundReasoning, losesText, sparing } from "./edit.ts";
 import { callsOfTools, carriesCompaction, type Message, summaryMessage } from "./message.ts";
 import {
   type KeepCounts,
@@ -155,11 +155,6 @@ export function sumOf(indexes: Iterable<number>, costs: readonly number[]): numb
   return total;
 }
 
-/** The context for creating edits of the planned messages. */
-export function editContext({ counter, archiveId }: CompactionRequest): EditContext {
-  return { countText: (text) => counter.countText(text), archiveId };
-}
-
 /** The set with these edits; `saving`: skips those that do not shorten their message. */
 export function withEdits(set: KeepSet, found: Iterable<[number, Edit]>, saving = false): KeepSet {
   const edits = new Map(set.edits);
@@ -175,7 +170,7 @@ export function withEdits(set: KeepSet, found: Iterable<[number, Edit]>, saving 
 }
 
 function editedCost(request: CompactionRequest, message: Message, edit: Edit): number {
-  return request.counter.countMessage(applyEdit(message, edit, editContext(request)));
+  return request.counter.countMessage(applyEdit(message, edit, request));
 }
 
 /** The kept messages that are not pinned. */
@@ -308,7 +303,7 @@ function extend(set: KeepSet, limit: number): KeepSet {
     const members = indexes.map((index) => {
       const message = messages[index] as Message;
       const edit = policy.clearToolResults ? sparing(clearing, sparedIn(message)) : undefined;
-      const cleared = applyEdit(message, edit, editContext(request));
+      const cleared = applyEdit(message, edit, request);
       if (cleared === message) return { index, cost: set.before[index] ?? 0, edit: undefined };
       return { index, cost: counter.countMessage(cleared), edit };
     });

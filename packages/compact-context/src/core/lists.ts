@@ -263,9 +263,7 @@ export class View {
     const seen = known && before && { codec: before.codec, seen: known.natives.length };
     const codec = codecFor(list, request, settings.codecs, seen);
     const counter = settings.counterFor(codec.format);
-    const { policy, summaryRole } = settings;
-    const edit = { countText: (text: string) => counter.countText(text), archiveId };
-    const context = { codec, counter, policy, summaryRole, edit, settings };
+    const context = { codec, counter, policy: settings.policy, archiveId, settings };
     // Read again if the format turned out to be another (first messages look alike), or if another model
     // counts.
     const same = codec.format === before?.codec.format && counter.id === before?.counter.id;
@@ -286,7 +284,7 @@ export class View {
   }
 
   #project(list: readonly unknown[], state: SessionState, context: SessionContext): void {
-    const { codec, summaryRole } = context;
+    const { codec, settings } = context;
     const messages = this.#lists.decode(list, codec, codec.format === this.context?.codec.format);
     const { kept, summary, log, asGiven, reset } = project(messages, state, context);
     this.log = [...log];
@@ -294,7 +292,10 @@ export class View {
     this.reset = reset;
     this.leftBehind = reset;
     const own = (message: Message): ViewEntry => unloggedEntry(message, false, context);
-    this.#set(assemble(kept, summary, { summaryRole, format: codec.format }, own), context);
+    this.#set(
+      assemble(kept, summary, { summaryRole: settings.summaryRole, format: codec.format }, own),
+      context,
+    );
     this.#lists.keep({ natives: [...list], messages, isView: asGiven, decoded: true });
   }
 

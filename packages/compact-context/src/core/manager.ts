@@ -363,9 +363,8 @@ export class SessionManager {
    */
   async #truncateUnsent(call: Call, session: Session): Promise<CompactionReport | undefined> {
     const { policy } = session.settings;
-    if (call.manual || policy.maxToolResultTokens === undefined) return undefined;
-    if (unsentResults(session.view.messages, policy, session.view.current.edit.countText).length === 0)
-      return undefined;
+    const { messages, current } = session.view;
+    if (call.manual || unsentResults(messages, policy, current.counter).length === 0) return undefined;
     const outcome = await this.#compact(call, session, { triggered: true, reason: "tool_output" });
     return typeof outcome === "string" ? undefined : outcome;
   }

@@ -1,7 +1,6 @@
 import { CompactError, flatMapInSteps, runAtOnce, type Steps } from "../errors.ts";
 import { applyEdit, type Edit, losesText, sparing } from "./edit.ts";
 import {
-  editContext,
   fitToLimit,
   floorOf,
   groundOf,
@@ -38,6 +37,7 @@ import {
   partition,
   relaxations,
 } from "./policy.ts";
+import type { TokenCounter } from "./ports.ts";
 import type { CompactionRequest } from "./request.ts";
 import { clientCalls, isProjectInstructions } from "./units.ts";
 
@@ -240,7 +240,7 @@ function fitMedia(set: KeepSet): KeepSet {
   const { mostImages = Number.POSITIVE_INFINITY } = request;
   const messageAt = (index: number): Message => request.messages[index] as Message;
   const edited = (index: number, edit = edits.get(index)): Message =>
-    applyEdit(messageAt(index), edit, editContext(request));
+    applyEdit(messageAt(index), edit, request);
   let bytes = 0;
   let images = 0;
   for (const message of [...kept].map((index) => edited(index))) {
@@ -286,7 +286,7 @@ function toolsSpared({ excludeTools = [] }: Policy): ReadonlySet<string> {
 /** Truncates tool results over `maxToolResultTokens` that were never sent to a model. */
 function truncateUnsent(set: KeepSet): KeepSet {
   const { messages, counter, policy } = set.request;
-  const unsent = unsentResults(messages, policy, (text) => counter.countText(text));
+  const unsent = unsentResults(messages, policy, counter);
   const sparedIn = callsOfTools(messages, toolsSpared(policy));
   const edits = unsent.map((index): [number, Edit] => {
     const edit: Edit = { resultsTo: policy.maxToolResultTokens };
@@ -300,16 +300,12 @@ function truncateUnsent(set: KeepSet): KeepSet {
  * `maxToolResultTokens`: no request has contained them yet. Pinned messages, recalled results and results of
  * `excludeTools` are excluded: they stay whole.
  */
-export function unsentResults(
-  messages: readonly Message[],
-  policy: Policy,
-  countText: (text: string) => number,
-): number[] {
+export function unsentResults(messages: readonly Message[], policy: Policy, counter: TokenCounter): number[] {
   const { maxToolResultTokens: limit } = policy;
   if (limit === undefined) return [];
   const isLong = (part: ToolResultPart): boolean => {
     const text = resultText(part);
-    return text.length > limit && countText(text) > limit;
+    return text.length > limit && counter.countText(text) > limit;
   };
   const newest = messages.findLastIndex(({ role }) => role === "assistant");
   const start = endsInResult(messages[newest]) ? newest : newest + 1;

@@ -1,6 +1,6 @@
 import { CompactError, runAtOnce } from "../errors.ts";
 import { type SessionContext, View } from "./lists.ts";
-import { callsOfTools, type Message, toolResults } from "./message.ts";
+import { archiveId, callsOfTools, type Message, toolResults } from "./message.ts";
 import { RECALL_TOOL_NAMES } from "./plan.ts";
 import {
   availableOf,
@@ -322,7 +322,7 @@ export class Session {
   /** A compaction of the view. */
   compactionRequest(request: ManualRequest, reason: TriggerReason): CompactionRequest {
     const { policy, maxContextTokens, maxSummaryTokens, reasoningBound, summaryRole } = this.settings;
-    const { codec, counter, edit } = this.view.current;
+    const { codec, counter } = this.view.current;
     const isManual = reason === "manual";
     const asked =
       request.refused === undefined
@@ -349,7 +349,7 @@ export class Session {
       summaryRole,
       lastSummaryVersion: this.state.summary?.version,
       reasoningBound,
-      archiveId: edit.archiveId,
+      archiveId,
       instructions: new Set(this.view.messages.filter(isProjectInstructions)),
       recalled: this.#recalled(),
       note: isManual ? request.note : this.requested || undefined,

@@ -109,12 +109,10 @@ export function fingerprintOf(text: string): string {
 // ---- from a list to the view
 
 /** How the messages of one list are read, counted and edited. */
-export interface ViewContext {
+export interface ViewContext extends EditContext {
   readonly codec: ListCodec;
   readonly counter: TokenCounter;
   readonly policy: Pick<Policy, "rolesNeverPrune">;
-  readonly summaryRole: "assistant" | "user" | "system";
-  readonly edit: EditContext;
 }
 
 /** A message of the view; `at` is its index in the log, undefined for pinned messages and summaries. */
@@ -292,11 +290,11 @@ function keptEntry(
   message: Message,
   entry: KeptMessage,
   state: SessionState,
-  { counter, edit }: ViewContext,
+  context: ViewContext,
 ): ViewEntry {
-  const shown = applyEdit(message, entry.edit, edit);
+  const shown = applyEdit(message, entry.edit, context);
   const before = shown === message ? state.log[entry.at]?.[1] : undefined;
-  const tokens = before === undefined || before === UNCOUNTED ? counter.countMessage(shown) : before;
+  const tokens = before === undefined || before === UNCOUNTED ? context.counter.countMessage(shown) : before;
   return { message: shown, pinned: false, at: entry.at, edit: entry.edit, tokens };
 }
 
