@@ -100,23 +100,22 @@ export function createArchiveStore(
       const pieces = driver.stream(archiveFiles.events(sessionKey(sessionId)));
       for await (const { text, torn } of linesOf(pieces)) if (torn === undefined) yield text;
     },
-    readSummary: (sessionId, step) => readRecord(driver, archiveFiles.summary(sessionKey(sessionId), step)),
+    async readSummary(sessionId, step) {
+      const key = archiveFiles.summary(sessionKey(sessionId), step);
+      const stored = await driver.get(key);
+      if (stored === undefined) return undefined;
+      try {
+        return openRecord(stored.value, SUMMARY_SCHEMA, `${driver.location}/${key}`).record;
+      } catch (error) {
+        if (CompactError.isInstance(error)) throw error;
+        return undefined;
+      }
+    },
   };
 }
 
 /** Layout version of summary files; version 1 had neither schema nor checksum. */
 const SUMMARY_SCHEMA = 2;
-
-async function readRecord(driver: StorageDriver, key: string): Promise<object | undefined> {
-  const stored = await driver.get(key);
-  if (stored === undefined) return undefined;
-  try {
-    return openRecord(stored.value, SUMMARY_SCHEMA, `${driver.location}/${key}`).record;
-  } catch (error) {
-    if (CompactError.isInstance(error)) throw error;
-    return undefined;
-  }
-}
 
 async function saveTranscript(
   { driver, redact }: { readonly driver: StorageDriver; readonly redact: Redact },

@@ -72,8 +72,19 @@ export function keepByCounts(
   const pinned = indexes.filter((index) => parts.layers[index] === "pinned");
   const kept = new Set(indexes.filter((index) => parts.layers[index] !== "remainder"));
   const pinnedTokens = request.fixedTokens + sumOf(pinned, costs);
-  const set = { request, partition: parts, keep, relaxed, latest, pinnedTokens };
-  return { ...set, edits: new Map(), kept, before: costs, costs };
+  const edits = new Map<number, Edit>();
+  return {
+    request,
+    partition: parts,
+    keep,
+    relaxed,
+    latest,
+    pinnedTokens,
+    edits,
+    kept,
+    before: costs,
+    costs,
+  };
 }
 
 /** Values shared by all keep counts. */
@@ -94,6 +105,9 @@ export function* groundOf({ messages, counter }: CompactionRequest): Steps<Groun
   return { costs, latest, order };
 }
 
+/** Project instructions are pinned up to this share of the limit, if the floor of the keep counts fits beside them. */
+const INSTRUCTIONS_SHARE = 0.25;
+
 /**
  * Decides what stays under `limit`: the first keep counts, lowered one by one, at which the kept messages fit
  * with a useful summary, a fiftieth of the budget. Over the budget only if what must stay does not fit it.
@@ -104,7 +118,10 @@ export function* fitToLimit(request: CompactionRequest, limit: number): Steps<Ke
   const setAt = (relaxed: number): KeepSet =>
     keepByCounts(request, counts[relaxed] as KeepCounts, ground, relaxed);
   const last = counts.length - 1;
-  if (!canPin(request, ground, limit, () => setAt(last)))
+  const { messages, instructions } = request;
+  const ours = [...messages.keys()].filter((index) => instructions?.has(messages[index] as Message));
+  const pinnable = sumOf(ours, ground.costs) <= limit * INSTRUCTIONS_SHARE;
+  if (ours.length > 0 && !(pinnable && floorOf(setAt(last)) <= limit))
     return yield* fitToLimit({ ...request, instructions: undefined }, limit);
   const most = Math.min(request.maxSummaryTokens, Math.floor(request.budget / 50));
   const useful = Math.max(0, most - MIN_SUMMARY_TOKENS);
@@ -117,21 +134,6 @@ export function* fitToLimit(request: CompactionRequest, limit: number): Steps<Ke
   }
   const kept = fits(set, 0) && !isCrowded(set, limit) ? set : overflow(setAt(last), ground, limit);
   return restoreResults(extend(keepRecalled(kept, limit), limit), limit);
-}
-
-/** Project instructions are pinned up to this share of the limit. */
-const INSTRUCTIONS_SHARE = 0.25;
-
-/** True if project instructions leave most of the limit and room for the floor of the keep counts. */
-function canPin(
-  { messages, instructions }: CompactionRequest,
-  { costs }: Ground,
-  limit: number,
-  floor: () => KeepSet,
-): boolean {
-  if (instructions === undefined || instructions.size === 0) return true;
-  const indexes = [...messages.keys()].filter((index) => instructions.has(messages[index] as Message));
-  return sumOf(indexes, costs) <= limit * INSTRUCTIONS_SHARE && floorOf(floor()) <= limit;
 }
 
 /** Minimum tokens of the result: what is kept, and a small summary if one is needed. */
@@ -212,9 +214,8 @@ function opensWithUser({ request, kept }: KeepSet): boolean {
 
 /** True if untruncated messages leave too little for the summary in a low budget. */
 function isCrowded(set: KeepSet, limit: number): boolean {
-  if (set.request.policy.onOverflow !== "elide" || !isLowBudget(set, limit) || !needsSummary(set))
-    return false;
-  return sumOf(unpinned(set), set.costs) > limit * LOW_BUDGET_KEPT;
+  const mayCut = set.request.policy.onOverflow === "elide" && isLowBudget(set, limit) && needsSummary(set);
+  return mayCut && sumOf(unpinned(set), set.costs) > limit * LOW_BUDGET_KEPT;
 }
 
 /** If even the floor is too large: truncates texts, misses the target, or summarizes more of the turn. */

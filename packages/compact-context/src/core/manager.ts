@@ -8,7 +8,7 @@ import {
   runInSteps,
 } from "../errors.ts";
 import type { ListCheck } from "./lists.ts";
-import { unsentResults } from "./plan.ts";
+import { unsentCuts } from "./plan.ts";
 import type { TriggerDecision, TriggerReason } from "./policy.ts";
 import { FALLBACK, type Fence } from "./ports.ts";
 import {
@@ -21,7 +21,6 @@ import {
   type RequestedCompaction,
   type RunningSummary,
   reasonFor,
-  recoverableRefusal,
   refusalFor,
   type SessionEvent,
   type UndoneCompaction,
@@ -364,7 +363,7 @@ export class SessionManager {
   async #truncateUnsent(call: Call, session: Session): Promise<CompactionReport | undefined> {
     const { policy } = session.settings;
     const { messages, current } = session.view;
-    if (call.manual || unsentResults(messages, policy, current.counter).length === 0) return undefined;
+    if (call.manual || unsentCuts(messages, policy, current.counter).length === 0) return undefined;
     const outcome = await this.#compact(call, session, { triggered: true, reason: "tool_output" });
     return typeof outcome === "string" ? undefined : outcome;
   }
@@ -398,10 +397,11 @@ export class SessionManager {
   /** The reason why a list that fits is sent after a failed attempt; undefined if the failure is thrown. */
   #refusalAfter(error: unknown, call: Call, session: Session): RefusalReason | undefined {
     if (!this.#canSendUncompacted(call, session)) return undefined;
-    if (!call.overtaken || !hasCode(error, "Conflict")) return recoverableRefusal(error);
+    if (hasCode(error, "InsufficientBudget")) return "nothing_to_compact";
+    const isOvertaken = call.overtaken === true && hasCode(error, "Conflict");
     // The next call reloads the session.
-    this.#sessions.forget(session.id);
-    return "attempts_failed";
+    if (isOvertaken) this.#sessions.forget(session.id);
+    return isOvertaken || hasCode(error, "StorageFailed") ? "attempts_failed" : undefined;
   }
 
   async #compactAlone(

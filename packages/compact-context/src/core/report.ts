@@ -1,4 +1,3 @@
-import { hasCode } from "../errors.ts";
 import type { Outcome, SummarizerFailure } from "./apply.ts";
 import type { Malformation } from "./lists.ts";
 import { type Format, type Message, markSummaries } from "./message.ts";
@@ -235,12 +234,6 @@ export function layersOf(messages: readonly Message[], keep: KeepCounts): LayerN
 }
 
 // ---- why nothing was compacted
-
-/** The refusal for a failure after which a list that fits can still be sent. */
-export function recoverableRefusal(error: unknown): RefusalReason | undefined {
-  if (hasCode(error, "StorageFailed")) return "attempts_failed";
-  return hasCode(error, "InsufficientBudget") ? "nothing_to_compact" : undefined;
-}
 
 /** The refusal that corresponds to a decision against a due compaction; undefined below the trigger. */
 export function refusalFor(reason: TriggerReason): RefusalReason | undefined {

@@ -1,5 +1,4 @@
 import {
-  abortError,
   batches,
   CompactError,
   conflict,
@@ -8,6 +7,7 @@ import {
   isObject,
   type KeyedMutex,
   later,
+  refuseAborted,
 } from "../errors.ts";
 import { contentHash, type Message, summaryOf } from "./message.ts";
 import { isPinned, type Policy } from "./policy.ts";
@@ -324,14 +324,12 @@ export class Sessions {
     session.storedVersion = stored.version;
     const seenAt = Date.parse(stored.value.seenAt ?? "");
     session.seenAt = Number.isNaN(seenAt) ? undefined : seenAt;
-    try {
-      await completeArchive(sessionId, stored.value, store);
-    } catch (error) {
+    await completeArchive(sessionId, stored.value, store).catch((error: unknown) => {
       if (!hasCode(error, "StorageFailed"))
         this.#options.warn(
           `a summary of session ${sessionId} is missing in the archive: ${errorMessage(error)}`,
         );
-    }
+    });
     return session;
   }
 
@@ -401,7 +399,7 @@ async function takeLease(
   signal: AbortSignal | undefined,
 ): Promise<Fence> {
   for (;;) {
-    if (signal?.aborted === true) throw abortError(signal.reason);
+    refuseAborted(signal);
     const fence = await leases.take(name, worker);
     if (fence !== undefined) return fence;
     await new Promise<void>((done) => setTimeout(done, POLL_MS));

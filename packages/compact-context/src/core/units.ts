@@ -74,17 +74,13 @@ interface Grouping {
 /** A response with several entries (reasoning, text, parallel calls) is one unit. */
 function unitFor(grouping: Grouping, message: Message, hasCalls: boolean): DraftUnit {
   const run = grouping.run === undefined ? undefined : resolve(grouping.run);
-  const alone = isSummary(message) || carriesCompaction(message);
+  const alone = message.meta?.summaryVersion !== undefined || carriesCompaction(message);
   const calling = (run?.open?.size ?? 0) > 0 && (hasCalls || isItemFormat(message.format));
   const joins = !alone && run !== undefined && (run.hasReasoning || calling);
   if (message.role === "assistant" && joins) return run;
   const unit: DraftUnit = { indexes: [], calls: 0, open: undefined, hasReasoning: false };
   grouping.units.push(unit);
   return unit;
-}
-
-function isSummary(message: Message): boolean {
-  return message.meta?.summaryVersion !== undefined;
 }
 
 /** Adds a result to the unit of its call; a result without a call keeps its own unit. */
