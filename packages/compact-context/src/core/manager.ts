@@ -335,7 +335,8 @@ export class SessionManager {
     if (reason === "below_trigger")
       this.#background.start(session, call.request, session.settings.policy.backgroundTriggerPct);
     this.#announce(session, ...session.noticesOfHeld(reason));
-    if (session.isOver()) throw this.#refused(session, decision);
+    // Planning has thrown by now; whatever it took the list for, none over its budget goes out.
+    if (session.isOver()) throw session.tooLarge();
     if (truncated !== undefined) return this.#compacted(call, session, truncated);
     // A failed attempt was already reported at the point of failure.
     const announced = decision.triggered && outcome === "attempts_failed";
@@ -464,17 +465,9 @@ export class SessionManager {
     };
   }
 
-  /** FIT-6: the error for a list over its budget from which nothing can be removed. */
-  #refused(session: Session, decision: TriggerDecision): CompactError {
-    const error = session.tooLarge();
-    this.#announceDecision(session, { ...decision, triggered: true }, { error });
-    this.#announce(session, { kind: "failed", error, fallback: FALLBACK.none });
-    return error;
-  }
-
   #announceDecision(
     session: Session,
-    decision: Pick<TriggerDecision, "triggered" | "reason">,
+    decision: TriggerDecision,
     more: { readonly error?: unknown; readonly note?: string } = {},
   ): void {
     const { model, policy } = session.settings;

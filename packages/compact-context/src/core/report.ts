@@ -312,7 +312,7 @@ export type SessionEvent =
   | ({
       /** A decision to compact is sent after the compaction, with its outcome. */
       readonly kind: "decision";
-      readonly decision: Pick<TriggerDecision, "triggered" | "reason">;
+      readonly decision: TriggerDecision;
       readonly policy: Pick<Policy, "triggerPct" | "hardCapBuffer" | "strategy">;
       readonly report?: CompactionReport;
       readonly error?: unknown;

@@ -97,7 +97,7 @@ export class Session {
 
   /** The latest list that went out: our count, and how it was read and counted. */
   #sent: { readonly estimated: number; readonly of: string; readonly by: SessionContext } | undefined;
-  /** Calls since the newest compaction; infinite before the first. */
+  /** Calls since the newest compaction. */
   #callsSince: number = Number.POSITIVE_INFINITY;
   /** Messages of the list that an undo gave back, until the next one is read. */
   #givenBack: number | undefined;
@@ -444,7 +444,7 @@ export class Session {
     return [{ kind: "fixedOverTrigger", fixedTokens: this.fixedPart(), maxTokens }];
   }
 
-  /** The error for a list over its budget from which nothing can be removed. */
+  /** FIT-6: the error for a list over its budget from which nothing can be removed. */
   tooLarge(): CompactError {
     const { settings, usage, answerTokens } = this;
     const limits = limitsBelow(usage.tokens, settings.maxContextTokens, settings.policy, answerTokens);

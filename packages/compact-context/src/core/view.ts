@@ -243,7 +243,7 @@ function takeAsGiven(
   return { kept, summary: undefined, asGiven: true, log, reset: false };
 }
 
-/** A raw list: its unpinned messages must match the log up to the last change. */
+/** A raw list: its unpinned messages must match the log up to the last change; later ones are new. */
 function projectRaw(
   messages: readonly Message[],
   changed: number,
@@ -251,38 +251,28 @@ function projectRaw(
   context: ViewContext,
 ): Projection | undefined {
   const hashOf = hashesOf(messages);
-  const matched = matchingLength(messages, hashOf, state, context);
-  if (matched <= changed) return undefined;
   const keptAt = new Map(state.kept.map((entry) => [entry.at, entry]));
-  const log: LoggedMessage[] = state.log.slice(0, matched);
+  const log: LoggedMessage[] = [];
   const kept: ViewEntry[] = [];
-  let position = 0;
+  let matches = true;
   for (const [index, message] of messages.entries()) {
-    if (isPinned(message, context.policy)) kept.push(unloggedEntry(message, true, context));
-    else if (position >= matched) kept.push(appendEntry(log, message, hashOf(index, message), context));
-    else {
-      const entry = keptAt.get(position);
-      if (entry !== undefined) kept.push(keptEntry(message, entry, state, context));
-      position += 1;
+    if (isPinned(message, context.policy)) {
+      kept.push(unloggedEntry(message, true, context));
+      continue;
     }
+    const hash = hashOf(index, message);
+    const logged = state.log[log.length];
+    matches &&= logged?.[0] === hash;
+    if (matches && logged !== undefined) {
+      const entry = keptAt.get(log.length);
+      if (entry !== undefined) kept.push(keptEntry(message, entry, state, context));
+      log.push(logged);
+    } else if (log.length > changed) kept.push(appendEntry(log, message, hash, context));
+    else return undefined;
   }
-  return { kept, summary: state.summary, asGiven: false, log, reset: false };
-}
-
-/** Number of unpinned messages of the list that match the log from its start. */
-function matchingLength(
-  messages: readonly Message[],
-  hashOf: ReturnType<typeof hashesOf>,
-  { log }: SessionState,
-  { policy }: ViewContext,
-): number {
-  let position = 0;
-  for (const [index, message] of messages.entries()) {
-    if (isPinned(message, policy)) continue;
-    if (position >= log.length || log[position]?.[0] !== hashOf(index, message)) break;
-    position += 1;
-  }
-  return position;
+  return log.length > changed
+    ? { kept, summary: state.summary, asGiven: false, log, reset: false }
+    : undefined;
 }
 
 /** A kept message from the log with its edits applied. */
