@@ -2,6 +2,7 @@ import type { CompactionReport } from "./core/report.ts";
 import type { ManualRequest } from "./core/request.ts";
 import type { CompactManager } from "./create-manager.ts";
 import {
+  abortable,
   CompactError,
   errorMessage,
   hasCode,
@@ -134,17 +135,9 @@ function noSuchValue(name: keyof HostOptions, value: unknown, hint: string): Com
   return new CompactError("InvalidArgument", `${place} cannot be ${String(value)}`, { place, hint });
 }
 
-/**
- * The result of `work`, or a rejection as soon as the signal is aborted, for work that ignores the signal.
- */
+/** The result of `work`, or the signal's own reason as soon as it is aborted, for work that ignores the signal. */
 export function orAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const refuse = (): void => reject(signal.reason);
-    if (signal.aborted) refuse();
-    signal.addEventListener("abort", refuse, { once: true });
-    const settle = (): void => signal.removeEventListener("abort", refuse);
-    work.then(resolve, reject).then(settle);
-  });
+  return abortable(work, signal, (reason) => reason);
 }
 
 /** A signal that is aborted by an outer one or on timeout; `stop` releases it. */

@@ -50,6 +50,8 @@ export function summaryCost({ summaryReserve, counter }: CompactionRequest, text
   return summaryReserve ?? text + summaryOverhead(counter);
 }
 
+/** Maximum tokens of a summary by default, however much room there is: beyond it, verbatim messages are more useful. */
+export const MAX_SUMMARY_TOKENS = 8192;
 /** Minimum tokens for which a summary is worthwhile. */
 export const MIN_SUMMARY_TOKENS = 64;
 /** With less room than this, tags and framing leave too little for a summary's text. */

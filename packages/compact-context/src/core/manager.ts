@@ -176,16 +176,16 @@ export class SessionManager {
 
   /** The state of a session in memory; zeros for any other. */
   getState(sessionId: string): ManagerState {
-    const session = this.#sessions.peek(sessionId);
+    const session = this.#sessions.peek(sessionId) ?? new Session(sessionId);
+    const { summary, summaryCount, step } = session.state;
     return {
-      totalTokens: session?.requestTokens ?? 0,
-      maxContextTokens:
-        session?.view.context === undefined ? this.maxContextTokens : session.settings.maxContextTokens,
-      messageCount: session?.messageCount ?? 0,
-      summaryCount: session?.state.summaryCount ?? 0,
-      lastSummaryAt: session?.state.summary?.at,
-      summaryVersion: session?.state.summary?.version,
-      archiveSteps: session?.state.step ?? 0,
+      totalTokens: session.requestTokens,
+      maxContextTokens: session.view.context?.settings.maxContextTokens ?? this.maxContextTokens,
+      messageCount: session.messageCount,
+      summaryCount,
+      lastSummaryAt: summary?.at,
+      summaryVersion: summary?.version,
+      archiveSteps: step,
     };
   }
 
@@ -432,7 +432,7 @@ export class SessionManager {
       ...this.#parts,
       archive,
       announce: this.#parts.recorder.announcer(session.id),
-      model: session.view.context === undefined ? this.#settings.model : session.settings.model,
+      model: (session.view.context?.settings ?? this.#settings).model,
       onFailure: this.#settings.onStorageFailure,
       findFaults: this.#lists?.findFaults,
       save: (compacted, state) => this.#sessions.save(compacted, state, fence),

@@ -115,16 +115,13 @@ export function argumentsValue(part: ToolCallPart): unknown {
 
 /** The readable text of a tool result, without media. */
 export function resultText(part: ToolResultPart): string {
-  if (typeof part.content === "string") return part.content;
-  const texts: string[] = [];
-  for (const piece of part.content) if (piece.type === "text") texts.push(piece.text);
-  return texts.join("\n");
+  return typeof part.content === "string" ? part.content : messageText({ parts: part.content });
 }
 
 /** The text parts of a message joined by newlines, without calls, results or reasoning. */
-export function messageText(message: Message): string {
+export function messageText({ parts }: Pick<Message, "parts">): string {
   const texts: string[] = [];
-  for (const part of message.parts) if (part.type === "text") texts.push(part.text);
+  for (const part of parts) if (part.type === "text") texts.push(part.text);
   return texts.join("\n");
 }
 

@@ -1,4 +1,5 @@
 import { CompactError, runAtOnce } from "../errors.ts";
+import { MAX_SUMMARY_TOKENS } from "./fit.ts";
 import { type SessionContext, View } from "./lists.ts";
 import { archiveId, callsOfTools, type Message, toolResults } from "./message.ts";
 import { RECALL_TOOL_NAMES } from "./plan.ts";
@@ -38,8 +39,6 @@ import { emptyState, keptMessages, type SessionState, type ViewEntry } from "./v
 // methods change it: `observe` reads a list, `commit` applies a compaction, `fail` counts a failed attempt,
 // `setState` takes a stored state.
 
-/** A summary gets at most a tenth of the window, and never more than this. */
-const MAX_SUMMARY_TOKENS = 8192;
 /**
  * Recalled results are restored up to this share of the trigger, so that no compaction follows immediately.
  */
