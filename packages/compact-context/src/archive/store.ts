@@ -84,7 +84,7 @@ export function createArchiveStore(
       return sorted(entries);
     },
     location: driver.location,
-    saveTranscript: (...transcript) => saveTranscript({ driver, redact }, ...transcript),
+    saveTranscript: (...transcript) => saveTranscript(driver, redact, ...transcript),
     async saveSummary(sessionId, step, record) {
       const key = archiveFiles.summary(sessionKey(sessionId), step);
       await driver.put(key, sealRecord(SUMMARY_SCHEMA, redact.redactValue(record) as object, 2));
@@ -118,7 +118,8 @@ export function createArchiveStore(
 const SUMMARY_SCHEMA = 2;
 
 async function saveTranscript(
-  { driver, redact }: { readonly driver: StorageDriver; readonly redact: Redact },
+  driver: StorageDriver,
+  redact: Redact,
   sessionId: string,
   step: number,
   messages: readonly Message[],
@@ -136,7 +137,7 @@ async function saveTranscript(
     const put = { ifVersion };
     const write = async () => {
       const known = await knownPlaces(driver, session, free - 1);
-      return driver.put(key, lines(messages, { idAt, known, redact }), put);
+      return driver.put(key, lines(messages, idAt, known, redact), put);
     };
     const isWritten = overlap === "extends" && (await unlessOvertaken(write));
     if (isWritten || overlap === "holds") return { location: `${driver.location}/${key}`, step: free, ids };
@@ -181,13 +182,12 @@ function nameOf({ hash, id, own }: Pick<LineHead, "hash" | "id" | "own">): strin
   return JSON.stringify([hash, own, id]);
 }
 
-interface Writing {
-  readonly idAt: (index: number) => string;
-  readonly known: ReadonlyMap<string, ArchivePlace>;
-  readonly redact: Redact;
-}
-
-function* lines(messages: readonly Message[], { idAt, known, redact }: Writing): Generator<string> {
+function* lines(
+  messages: readonly Message[],
+  idAt: (index: number) => string,
+  known: ReadonlyMap<string, ArchivePlace>,
+  redact: Redact,
+): Generator<string> {
   const of = messages.length;
   for (const [index, message] of messages.entries()) {
     const hash = idAt(index);

@@ -18,7 +18,6 @@ import { isUnderWay, isUserSpeech, latestUserMessage } from "./units.ts";
 // much; if even their floor is too much, texts are truncated or the request is refused. Free room goes to
 // recalled results and to the newest removable messages. All functions are pure.
 
-/** The kept part of a list, with edits and costs. */
 export interface KeepSet {
   readonly request: CompactionRequest;
   readonly partition: Partition;
@@ -89,9 +88,7 @@ export function keepByCounts(
   };
 }
 
-/** Values shared by all keep counts. */
 interface Ground {
-  /** Tokens of each message before edits. */
   readonly costs: readonly number[];
   /** Index of the latest user message; -1 if there is none. */
   readonly latest: number;
@@ -177,7 +174,6 @@ function editedCost(request: CompactionRequest, message: Message, edit: Edit): n
   return request.counter.countMessage(applyEdit(message, edit, request));
 }
 
-/** The kept messages that are not pinned. */
 export function unpinned({ kept, partition: parts }: KeepSet): number[] {
   return [...kept].filter((index) => parts.layers[index] !== "pinned");
 }

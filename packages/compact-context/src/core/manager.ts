@@ -61,7 +61,6 @@ const TOLD_CODES: ReadonlySet<string> = new Set([
   "reasoning_refused",
   "no_session_id",
 ]);
-/** How long `flush` waits for memory flush hooks. */
 const FLUSH_WAIT_MS = 2000;
 
 interface Call {
@@ -296,13 +295,11 @@ export class SessionManager {
     });
   }
 
-  /** The settings of a call's model. */
   #settingsFor({ model }: PreflightRequest): SessionSettings {
     const isOther = model !== undefined && model !== this.#settings.model;
     return (isOther && this.#settings.forModel?.(model)) || this.#settings;
   }
 
-  /** Reads a list with the settings of its model. */
   async #observe(session: Session, messages: readonly unknown[], request: ManualRequest): Promise<void> {
     const settings = this.#settingsFor(request);
     await runInSteps(session.view.readAhead(messages, request, settings, session.state), this.#parts.pause);
@@ -426,8 +423,7 @@ export class SessionManager {
   }
 
   async #runContext(session: Session, fence?: Fence): Promise<RunContext> {
-    const store = await this.#parts.open();
-    const { archive } = session.urgent ? store.patient : store;
+    const { archive } = await this.#sessions.storeFor(session);
     return {
       ...this.#parts,
       archive,

@@ -189,14 +189,6 @@ export const PROBE_KEY = "~probe";
 
 // ---- checksums without a Node builtin, and records that carry one
 
-/** A record stored as a JSON object. */
-interface OpenedRecord {
-  /** Layout version of the record; 1 if unstated, as in the first records. */
-  readonly schema: number;
-  /** The record without schema and checksum. */
-  readonly record: Readonly<Record<string, unknown>>;
-}
-
 const CHECKSUM = /,\s*"checksum": ?"([0-9a-f]{8})"\s*\}\s*$/;
 const LONGEST_CHECKSUM = 64;
 
@@ -208,10 +200,15 @@ export function sealRecord(schema: number, record: object, indent?: number): str
 }
 
 /**
- * Reads the output of `sealRecord`, and records from before checksums. Throws `StorageFailed` for a record
+ * Reads the output of `sealRecord`, and records from before checksums: the layout version, 1 if unstated, and the record
+ * without version and checksum. Throws `StorageFailed` for a record
  * from a release newer than `newest`, and a plain error for a damaged one.
  */
-export function openRecord(text: string, newest: number, place: string): OpenedRecord {
+export function openRecord(
+  text: string,
+  newest: number,
+  place: string,
+): { readonly schema: number; readonly record: Readonly<Record<string, unknown>> } {
   const tail = Math.max(0, text.length - LONGEST_CHECKSUM);
   const found = CHECKSUM.exec(text.slice(tail));
   const matches = found !== null && crc32Hex(text.slice(0, tail + found.index)) === found[1];

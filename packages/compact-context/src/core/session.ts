@@ -62,7 +62,6 @@ const NOTHING_COUNTED: RequestCount = {
 export class Session {
   readonly id: string;
   state: SessionState = emptyState();
-  /** The last stored state. */
   stored: SessionState = this.state;
   /** Version of the stored state; null if nothing is stored. */
   storedVersion: string | null = null;
@@ -84,7 +83,6 @@ export class Session {
   refusable = "";
   /** Tokens of the latest request, calibrated; after a compaction those of its result. */
   requestTokens = 0;
-  /** The provider's prompt cache has probably expired. */
   cacheCold = false;
   /** Time of the latest call in milliseconds since 1970, if known. */
   seenAt: number | undefined;
@@ -222,7 +220,6 @@ export class Session {
 
   // ---- deciding
 
-  /** Whether the list is compacted now. */
   decide(manual: boolean): TriggerDecision {
     const { policy, maxContextTokens } = this.settings;
     const { tokens, breakdown } = this.usage;
@@ -282,12 +279,10 @@ export class Session {
     return !this.isOver() && this.view.bytes <= maxRequestBytes && this.view.images <= this.mostImages();
   }
 
-  /** Maximum images of the request. */
   mostImages(): number {
     return mostImages(this.view.current.codec.format, this.settings.maxContextTokens);
   }
 
-  /** Maximum tokens of the request. */
   available(): number {
     const { policy, maxContextTokens } = this.settings;
     return availableOf(maxContextTokens, policy, this.answerTokens);
@@ -318,7 +313,6 @@ export class Session {
 
   // ---- the request for a compaction
 
-  /** A compaction of the view. */
   compactionRequest(request: ManualRequest, reason: TriggerReason): CompactionRequest {
     const { policy, maxContextTokens, maxSummaryTokens, reasoningBound, summaryRole } = this.settings;
     const { codec, counter } = this.view.current;

@@ -33,7 +33,6 @@ export interface StoredSummary extends LiveSummary {
   /** ISO 8601. */
   readonly at: string;
   readonly tokens: number;
-  /** The archive step in which it was created. */
   readonly step?: number;
 }
 
@@ -173,12 +172,10 @@ function asSaid(messages: readonly Message[], start = 0, end = 0): readonly Mess
   });
 }
 
-/** An entry for a message that is not in the log. */
 export function unloggedEntry(message: Message, pinned: boolean, { counter }: ViewContext): ViewEntry {
   return { message, pinned, at: undefined, edit: undefined, tokens: counter.countMessage(message) };
 }
 
-/** An entry for a new message; appends it to the log. */
 export function appendEntry(
   log: LoggedMessage[],
   message: Message,
@@ -275,7 +272,6 @@ function projectRaw(
     : undefined;
 }
 
-/** A kept message from the log with its edits applied. */
 function keptEntry(
   message: Message,
   entry: KeptMessage,
@@ -288,7 +284,6 @@ function keptEntry(
   return { message: shown, pinned: false, at: entry.at, edit: entry.edit, tokens };
 }
 
-/** The content hash of a kept message in our output. */
 function outputHash(entry: KeptMessage, { log }: SessionState): string | undefined {
   return entry.hash ?? log[entry.at]?.[0];
 }
@@ -361,7 +356,6 @@ export function inConversation<T extends Pick<ViewEntry, "message">>(
   return inOrder(entries, own, summary?.opening === undefined ? 0 : 1, summary?.behind);
 }
 
-/** The entries of a view as stored in the state. */
 export function keptMessages(
   entries: readonly ViewEntry[],
   log: readonly LoggedMessage[],
@@ -404,7 +398,6 @@ const USER_FIRST: ReadonlySet<Format | undefined> = new Set<Format>([
   "pi",
 ]);
 
-/** How a summary is turned into a message of the list. */
 interface SummaryShape {
   readonly summaryRole: "assistant" | "user" | "system";
   readonly format: Format | undefined;
