@@ -351,7 +351,12 @@ export function contentHash({ role, parts }: Pick<Message, "role" | "parts">): s
 
 /** Ten base-36 characters derived from role and content: the id in stubs and summaries. */
 export function archiveId(message: Message): string {
-  return contentHash(message).slice(-10);
+  try {
+    return contentHash(message).slice(-10);
+  } catch {
+    // Arguments that are too deep or not JSON.
+    return contentHash({ role: message.role, parts: [{ type: "text", text: message.id }] }).slice(-10);
+  }
 }
 
 /** A 53-bit fingerprint of a text; equal texts have equal ones. */
