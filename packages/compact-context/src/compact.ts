@@ -2,6 +2,7 @@ import { listCodec } from "./codecs/formats.ts";
 import { mergeConfig } from "./config/layer.ts";
 import type { CompactConfig } from "./config/settings.ts";
 import { applyPlan } from "./core/apply.ts";
+import { MAX_SUMMARY_TOKENS } from "./core/fit.ts";
 import { type Format, imageCount, type Message, markSummaries, wireBytes } from "./core/message.ts";
 import { type CompactionPlan, planRequest } from "./core/plan.ts";
 import { mostImages, type Policy } from "./core/policy.ts";
@@ -92,9 +93,6 @@ export interface OneShotArchive {
   /** Resolves when the messages are stored; a rejection aborts the compaction. */
   save(messages: readonly Message[]): Promise<ArchiveReceipt>;
 }
-
-/** Maximum tokens of a summary, however much room there is: beyond it, verbatim messages are more useful. */
-const MAX_SUMMARY_TOKENS = 8192;
 
 /**
  * Fits a message list into `maxTokens` in one call, without a session. A list that already fits is returned

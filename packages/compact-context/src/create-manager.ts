@@ -224,11 +224,10 @@ function wire(config: CompactConfig, ports: ManagerPorts) {
   const environment: Environment = {
     now: ports.now ?? platform.now,
     clock: ports.clock ?? platform.clock,
-    id: platform.id,
     later: ports.later ?? platform.later,
   };
   const now = (): Date => environment.now();
-  const worker = ports.worker ?? environment.id();
+  const worker = ports.worker ?? platform.id();
   const warn = createWarner(ports.onWarning);
   const redaction = createRedactor(config.redaction);
   const turns = createTurns(environment.clock);

@@ -106,13 +106,13 @@ const OPTIONS_HINT = "Pass an object with the settings by name; the function's t
 
 /** Throws `InvalidArgument` unless the value is an array. */
 export function requireList(value: unknown, name = "messages", hint: string = LIST_HINT): void {
-  if (!isList(value)) throw wrongKind(name, value, { wanted: "an array", hint });
+  if (!isList(value)) throw wrongKind(name, value, "an array", hint);
 }
 
 /** Throws `InvalidArgument` unless the value is an object with readable fields; `hint` says what to pass. */
 export function requireOptions(value: unknown, name = "options", hint: string = OPTIONS_HINT): void {
   if (typeof value !== "object" || value === null || isList(value)) {
-    throw wrongKind(name, value, { wanted: "an object", hint });
+    throw wrongKind(name, value, "an object", hint);
   }
   readArgument(name, hint, () => {
     // A proxy can reject any field, a getter its own.
@@ -123,17 +123,17 @@ export function requireOptions(value: unknown, name = "options", hint: string = 
 
 /** Throws `InvalidArgument` unless the value is a string. */
 export function requireText(value: unknown, name: string, hint: string): void {
-  if (typeof value !== "string") throw wrongKind(name, value, { wanted: "a string", hint });
+  if (typeof value !== "string") throw wrongKind(name, value, "a string", hint);
 }
 
 /** Throws `InvalidArgument` unless the value is a function. */
 export function requireFunction(value: unknown, name: string, hint: string): void {
-  if (typeof value !== "function") throw wrongKind(name, value, { wanted: "a function", hint });
+  if (typeof value !== "function") throw wrongKind(name, value, "a function", hint);
 }
 
 /** Throws `InvalidArgument` unless the value is a finite number. */
 export function requireNumber(value: unknown, name: string, hint: string): void {
-  if (!Number.isFinite(value)) throw wrongKind(name, value, { wanted: "a number", hint });
+  if (!Number.isFinite(value)) throw wrongKind(name, value, "a number", hint);
 }
 
 /**
@@ -159,11 +159,7 @@ export function isList(value: unknown): value is readonly unknown[] {
   }
 }
 
-function wrongKind(
-  name: string,
-  value: unknown,
-  { wanted, hint }: { readonly wanted: string; readonly hint: string },
-): CompactError {
+function wrongKind(name: string, value: unknown, wanted: string, hint: string): CompactError {
   const problem = `${name} must be ${wanted}, not ${kindOf(value)}`;
   return new CompactError("InvalidArgument", problem, { place: name, hint });
 }
@@ -382,12 +378,16 @@ export function refuseAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw abortError(signal.reason);
 }
 
-/** The result of `work`, awaited until the caller's signal is aborted. Rejects with `Aborted`. */
-export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+/** The result of `work`, awaited until the caller's signal is aborted; rejects then with `Aborted`, or what `errorOf` makes. */
+export async function abortable<T>(
+  work: PromiseLike<T>,
+  signal: AbortSignal | undefined,
+  errorOf: (reason: unknown) => unknown = abortError,
+): Promise<T> {
   if (signal === undefined) return work;
   let stop = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(abortError(signal.reason));
+    stop = () => reject(errorOf(signal.reason));
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
   });

@@ -1,7 +1,8 @@
-import type { CompactionReport, CompactionResult } from "./core/report.ts";
+import type { CompactionReport } from "./core/report.ts";
 import type { ManualRequest } from "./core/request.ts";
 import type { CompactManager } from "./create-manager.ts";
 import {
+  abortable,
   CompactError,
   errorMessage,
   hasCode,
@@ -95,12 +96,21 @@ export function createHostCompaction(manager: HostManager, options: HostOptions 
   const attempt = async <T>(call: HostCall<T>): Promise<HostAnswer<T>> => {
     if (stuck.has(call.sessionId)) throw tooSlow(deadlineMs);
     const deadline = startDeadline(deadlineMs, call.request?.signal, () => tooSlow(deadlineMs));
-    const work = look(manager, call, { repair, signal: deadline.signal });
+    const { sessionId, messages, request, force } = call;
+    const asked = { ...request, signal: deadline.signal, repair: request?.repair ?? repair };
+    const work = manager[force === true ? "manualCompact" : "preflight"](sessionId, messages, asked);
     try {
       return await orAborted(work, deadline.signal);
     } catch (error) {
       const byCaller = call.request?.signal?.aborted === true;
-      if (deadline.signal.aborted && !byCaller) remember(stuck, call.sessionId, work);
+      if (deadline.signal.aborted && !byCaller) {
+        // Later calls of the session do not wait for work that hangs.
+        stuck.set(sessionId, work);
+        const forget = (): void => {
+          if (stuck.get(sessionId) === work) stuck.delete(sessionId);
+        };
+        work.then(forget, forget);
+      }
       throw error;
     } finally {
       deadline.stop();
@@ -121,7 +131,8 @@ export function createHostCompaction(manager: HostManager, options: HostOptions 
       )
         throw error;
       if (isOverBudget(manager, call)) throw overBudget(error);
-      if (hasCode(error, "InvalidArgument") && !isSessionId(call.sessionId)) {
+      const isNamed = typeof call.sessionId === "string" && (call.sessionId as string) !== "";
+      if (hasCode(error, "InvalidArgument") && !isNamed) {
         const message = `nothing is compacted: ${error.message}. ${error.hint}`;
         manager.warn(call.sessionId, "no_session_id", message);
       }
@@ -140,42 +151,9 @@ function noSuchValue(name: keyof HostOptions, value: unknown, hint: string): Com
   return new CompactError("InvalidArgument", `${place} cannot be ${String(value)}`, { place, hint });
 }
 
-/** Programs without types pass anything. */
-function isSessionId(given: unknown): boolean {
-  return typeof given === "string" && given !== "";
-}
-
-function look<T>(
-  manager: HostManager,
-  { sessionId, messages, request = {}, force = false }: HostCall<T>,
-  own: Pick<ManualRequest, "repair" | "signal">,
-): Promise<CompactionResult<T>> {
-  const asked = { ...request, signal: own.signal, repair: request.repair ?? own.repair };
-  return force
-    ? manager.manualCompact(sessionId, messages, asked)
-    : manager.preflight(sessionId, messages, asked);
-}
-
-/** Remembers a session whose work hangs, so that later calls do not wait for it. */
-function remember(stuck: Map<string, Promise<unknown>>, sessionId: string, work: Promise<unknown>): void {
-  stuck.set(sessionId, work);
-  const forget = (): void => {
-    if (stuck.get(sessionId) === work) stuck.delete(sessionId);
-  };
-  work.then(forget, forget);
-}
-
-/**
- * The result of `work`, or a rejection as soon as the signal is aborted, for work that ignores the signal.
- */
+/** The result of `work`, or the signal's own reason as soon as it is aborted, for work that ignores the signal. */
 export function orAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const refuse = (): void => reject(signal.reason);
-    if (signal.aborted) refuse();
-    signal.addEventListener("abort", refuse, { once: true });
-    const settle = (): void => signal.removeEventListener("abort", refuse);
-    work.then(resolve, reject).then(settle);
-  });
+  return abortable(work, signal, (reason) => reason);
 }
 
 /** A signal that is aborted by an outer one or on timeout; `stop` releases it. */

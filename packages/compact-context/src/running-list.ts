@@ -78,7 +78,7 @@ export async function readRunningList<T>(
       ? undefined
       : { version: STANDING, text: running.summary };
   const summaryEntry = live && findSummaryEntry(decoded, live.text, options);
-  const entries = notSummarized(decoded, ids, { running, summaryEntry });
+  const entries = notSummarized(decoded, ids, running, summaryEntry);
   const encode = (list: readonly Message[]): unknown[] =>
     codec.encode(list.map((message) => natives.get(message) ?? message));
   const summaryAs = createSummaryShape(options, ({ text }) => {
@@ -185,10 +185,8 @@ function findSummaryEntry(
 function notSummarized(
   messages: readonly Message[],
   ids: ReadonlyMap<Message, OwnId>,
-  {
-    running,
-    summaryEntry,
-  }: { readonly running: RunningSummary | undefined; readonly summaryEntry: Message | undefined },
+  running: RunningSummary | undefined,
+  summaryEntry: Message | undefined,
 ): Message[] {
   const done = new Set(running?.summarizedMessageIds);
   const last = running?.lastSummarizedMessageId;

@@ -38,7 +38,7 @@ function inspectionJson(inspection: Inspection): Record<string, unknown> {
     fixedTokens: settings.fixedTokens,
     unseenTokens: settings.unseenTokens,
     windowFrom: settings.windowFrom.replace("--", ""),
-    usagePct: decision.usagePct,
+    usagePct: tokensBefore / settings.window,
     wouldTrigger: decision.triggered,
     reason: decision.reason,
     ...figures,

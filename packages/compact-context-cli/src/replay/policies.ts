@@ -45,7 +45,7 @@ function mask(session: RecordedSession): PlayPolicy {
     if (newer < RESULTS_KEPT) return session.segmentOf(message);
     const known = cleared.get(message);
     if (known !== undefined) return known;
-    const segment = session.segmentOf(applyEdit(message, { clear: true }, session));
+    const segment = session.segmentOf(applyEdit(message, { clear: true }, { counter: session }));
     cleared.set(message, segment);
     return segment;
   });

@@ -242,7 +242,7 @@ function leftBy(last: SessionState, all: readonly ArchivedMessage[], counter: To
     [...all.entries()].flatMap(([position, { archiveId, message }]) => {
       // The state omits pinned messages, which always stay.
       if (known.has(archiveId) && !edits.has(archiveId)) return [];
-      const context = { countText: (text: string) => counter.countText(text), archiveId: () => archiveId };
+      const context = { counter, archiveId: () => archiveId };
       return [[position, applyEdit(message, edits.get(archiveId), context)] as const];
     }),
   );

@@ -84,7 +84,7 @@ export function createArchiveStore(
       return sorted(entries);
     },
     location: driver.location,
-    saveTranscript: (...transcript) => saveTranscript({ driver, redact }, ...transcript),
+    saveTranscript: (...transcript) => saveTranscript(driver, redact, ...transcript),
     async saveSummary(sessionId, step, record) {
       const key = archiveFiles.summary(sessionKey(sessionId), step);
       await driver.put(key, sealRecord(SUMMARY_SCHEMA, redact.redactValue(record) as object, 2));
@@ -100,26 +100,26 @@ export function createArchiveStore(
       const pieces = driver.stream(archiveFiles.events(sessionKey(sessionId)));
       for await (const { text, torn } of linesOf(pieces)) if (torn === undefined) yield text;
     },
-    readSummary: (sessionId, step) => readRecord(driver, archiveFiles.summary(sessionKey(sessionId), step)),
+    async readSummary(sessionId, step) {
+      const key = archiveFiles.summary(sessionKey(sessionId), step);
+      const stored = await driver.get(key);
+      if (stored === undefined) return undefined;
+      try {
+        return openRecord(stored.value, SUMMARY_SCHEMA, `${driver.location}/${key}`).record;
+      } catch (error) {
+        if (CompactError.isInstance(error)) throw error;
+        return undefined;
+      }
+    },
   };
 }
 
 /** Layout version of summary files; version 1 had neither schema nor checksum. */
 const SUMMARY_SCHEMA = 2;
 
-async function readRecord(driver: StorageDriver, key: string): Promise<object | undefined> {
-  const stored = await driver.get(key);
-  if (stored === undefined) return undefined;
-  try {
-    return openRecord(stored.value, SUMMARY_SCHEMA, `${driver.location}/${key}`).record;
-  } catch (error) {
-    if (CompactError.isInstance(error)) throw error;
-    return undefined;
-  }
-}
-
 async function saveTranscript(
-  { driver, redact }: { readonly driver: StorageDriver; readonly redact: Redact },
+  driver: StorageDriver,
+  redact: Redact,
   sessionId: string,
   step: number,
   messages: readonly Message[],
@@ -137,7 +137,7 @@ async function saveTranscript(
     const put = { ifVersion };
     const write = async () => {
       const known = await knownPlaces(driver, session, free - 1);
-      return driver.put(key, lines(messages, { idAt, known, redact }), put);
+      return driver.put(key, lines(messages, idAt, known, redact), put);
     };
     const isWritten = overlap === "extends" && (await unlessOvertaken(write));
     if (isWritten || overlap === "holds") return { location: `${driver.location}/${key}`, step: free, ids };
@@ -182,13 +182,12 @@ function nameOf({ hash, id, own }: Pick<LineHead, "hash" | "id" | "own">): strin
   return JSON.stringify([hash, own, id]);
 }
 
-interface Writing {
-  readonly idAt: (index: number) => string;
-  readonly known: ReadonlyMap<string, ArchivePlace>;
-  readonly redact: Redact;
-}
-
-function* lines(messages: readonly Message[], { idAt, known, redact }: Writing): Generator<string> {
+function* lines(
+  messages: readonly Message[],
+  idAt: (index: number) => string,
+  known: ReadonlyMap<string, ArchivePlace>,
+  redact: Redact,
+): Generator<string> {
   const of = messages.length;
   for (const [index, message] of messages.entries()) {
     const hash = idAt(index);

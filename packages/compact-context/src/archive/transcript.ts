@@ -212,10 +212,7 @@ function withTexts(value: unknown, texts: readonly string[]): unknown {
 function jsonOfParts(neutral: LineContent["message"], n: number, redactor: Redact): Encoded {
   const deep = isTooDeep(neutral);
   try {
-    const safe = withOwnNames(
-      neutral,
-      deep ? redactor.redactValue(neutral, MAX_DEPTH) : redactor.redactValue(neutral),
-    );
+    const safe = withOwnNames(neutral, redactor.redactValue(neutral, deep ? MAX_DEPTH : undefined));
     const json = JSON.stringify(safe);
     const redacted = safe !== neutral;
     const leftOut = deep ? `values deeper than ${MAX_DEPTH} levels` : undefined;

@@ -1,7 +1,6 @@
 import { abortable, abortError, CompactError, type Pause, type Steps } from "../errors.ts";
 import { applyEdit, type Edit, losesText } from "./edit.ts";
-import { editContext } from "./fit.ts";
-import { type LiveSummary, type Message, nextSummaryVersion, readBack, summaryOf } from "./message.ts";
+import { type LiveSummary, type Message, readBack, summaryOf } from "./message.ts";
 import type { CompactionPlan, PlannedMessage } from "./plan.ts";
 import { isPinned } from "./policy.ts";
 import {
@@ -114,7 +113,6 @@ const BARE_OPENING = "Earlier messages were removed without a summary.";
 class Application {
   readonly #request: CompactionRequest;
   readonly #options: ApplyOptions;
-  readonly #countText: (text: string) => number;
   #plan: CompactionPlan;
   #kept: ListedMessage[] = [];
   #keptTokens: number;
@@ -130,17 +128,16 @@ class Application {
   readonly #attempts: SummaryAttempt[] = [];
 
   constructor(request: CompactionRequest, plan: CompactionPlan, options: ApplyOptions) {
-    const { messages, policy, counter, lastSummaryVersion = 0 } = request;
+    const { messages, policy, lastSummaryVersion = 0 } = request;
     this.#request = request;
     this.#plan = plan;
     this.#options = options;
-    this.#countText = (text) => counter.countText(text);
     for (const [index, message] of messages.entries()) {
       const { action, edit, layer } = plan.entries[index] ?? {};
       if (layer !== "pinned") this.#context.list.push(message);
       if (action === "summarize" || losesText(edit)) this.#covered.push(message);
       if (action === "summarize") continue;
-      const edited = applyEdit(message, edit, editContext(request));
+      const edited = applyEdit(message, edit, request);
       const applied = edited === message ? undefined : edit;
       this.#kept.push({ message: edited, pinned: isPinned(message, policy), index, edit: applied });
       if (layer !== "pinned") this.#context.kept.push(edited);
@@ -149,7 +146,9 @@ class Application {
     const earlier = this.#covered.filter(({ meta }) => meta?.summaryVersion !== undefined);
     this.#earlier = earlier.map(summaryOf).findLast((summary) => summary !== undefined);
     this.#opening = earlier.find(({ parts }) => parts[0]?.type === "reasoning");
-    this.#version = Math.max(nextSummaryVersion(messages), lastSummaryVersion + 1);
+    this.#version =
+      messages.reduce((newest, { meta }) => Math.max(newest, meta?.summaryVersion ?? 0), lastSummaryVersion) +
+      1;
   }
 
   async run(): Promise<Outcome> {
@@ -285,11 +284,11 @@ class Application {
   }
 
   #optionsFor(summarizer: Summarizer): Omit<SummarizeOptions, "maxTokens"> {
-    const { policy, note, signal, live } = this.#request;
+    const { counter, policy, note, signal, live } = this.#request;
     const { pause, onAttempt } = this.#options;
     return {
       strategy: policy.strategy,
-      countText: this.#countText,
+      countText: (text) => counter.countText(text),
       previous: this.#earlier?.text.replace(POINTER, ""),
       // A deterministic summarizer cannot follow an instruction.
       instruction: summarizer.deterministic === true ? undefined : note,
@@ -317,15 +316,16 @@ class Application {
       messages.unshift({ id, role, parts: [{ type: "text", text }], meta: { synthetic: true } });
     }
     const { step } = this.#options;
+    const { counter } = this.#request;
     const { maxTokens } = options;
     if (step === undefined || maxTokens < MIN_POINTER_ROOM) return summarizer.summarize(messages, options);
     const pointer = step === 1 ? "Originals: archive step 1." : `Originals: archive steps 1-${step}.`;
     // One token for joining the texts.
-    const room = maxTokens - this.#countText(`\n${pointer}`) - 1;
+    const room = maxTokens - counter.countText(`\n${pointer}`) - 1;
     const made = await summarizer.summarize(messages, { ...options, maxTokens: room });
     if (made.text === "") return made;
     const text = `${made.text}\n${pointer}`;
-    return { ...made, text, tokens: this.#countText(text) };
+    return { ...made, text, tokens: counter.countText(text) };
   }
 
   /** The earlier summary once more. */

@@ -115,7 +115,7 @@ function createManager(
     onStorageFailure: "stop",
   };
   const parts: ManagerParts = {
-    environment: { now, clock: () => time, id: () => "worker", later: () => () => undefined },
+    environment: { now, clock: () => time, later: () => () => undefined },
     enter: async () => undefined,
     pause: () => undefined,
     open: async () => {

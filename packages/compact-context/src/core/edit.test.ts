@@ -3,7 +3,7 @@ import { decode, encode } from "../codecs/formats.ts";
 import { applyEdit } from "./edit.ts";
 import type { Format, Message } from "./message.ts";
 
-const context = { countText: (text: string): number => text.length };
+const context = { counter: { countText: (text: string): number => text.length } };
 const long = "word ".repeat(200);
 
 function first(format: Format, entry: object): Message {

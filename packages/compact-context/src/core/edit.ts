@@ -11,6 +11,7 @@ import {
   type ToolResultPart,
   toolCalls,
 } from "./message.ts";
+import type { TokenCounter } from "./ports.ts";
 import { splitOwnWords } from "./units.ts";
 
 /** A change to a kept message; stored with the session and re-applied byte for byte. */
@@ -47,10 +48,16 @@ export function sparing(edit: Edit, ids: readonly string[]): Edit {
   return ids.length === 0 ? edit : { ...edit, spares: ids };
 }
 
+/** How originals are counted and named in what stands for them; a request and a view are contexts. */
 export interface EditContext {
-  countText(text: string): number;
+  readonly counter: Pick<TokenCounter, "countText">;
   /** The archive id of the original; omitted if nothing is archived. */
   readonly archiveId?: (message: Message) => string;
+}
+
+/** Counts texts, and names the archive id of the original where there is one. */
+interface Marking extends Pick<EditContext, "counter"> {
+  pointer(): string;
 }
 
 /** The message with the edit applied; the same object if nothing changes. */
@@ -60,43 +67,29 @@ export function applyEdit(message: Message, edit: Edit | undefined, context: Edi
   return edit.next === undefined ? edited : applyEdit(edited, edit.next, context);
 }
 
-/** True for a part that the edit may change. */
-function concerns(
-  { clear, clearInputs, elideTo, resultsTo, dropMedia, stripReasoning }: Edit,
-  { type }: Part,
-): boolean {
-  if (elideTo !== undefined || resultsTo !== undefined || dropMedia || stripReasoning) return true;
-  return type === "toolResult" ? clear === true : type === "toolCall" && clearInputs === true;
-}
-
-function applyOnce(message: Message, edit: Edit, context: EditContext): Message {
-  if (!message.parts.some((part) => concerns(edit, part))) return message;
-  const { archiveId } = context;
-  const isHeld = archiveId !== undefined && edit.unarchived !== true;
-  const pointer = isHeld ? `; archive id ${archiveId(message)}` : "";
+function applyOnce(message: Message, edit: Edit, { counter, archiveId }: EditContext): Message {
+  let known: string | undefined;
+  const name = (): string =>
+    archiveId === undefined || edit.unarchived === true ? "" : `; archive id ${archiveId(message)}`;
+  const marking = { counter, pointer: () => (known ??= name()) };
   const isFixed = fixedParts(message, edit);
   const bound = edit.stripReasoning === true ? boundReasoning(message) : NOTHING;
   const stays = message.parts.filter((part) => !bound.has(part));
-  let changed = stays.length < message.parts.length;
-  const parts = stays.map((part) => {
-    const edited = isFixed(part) ? part : editPart(part, edit, { pointer, context });
-    changed ||= edited !== part;
-    return edited;
-  });
-  return changed ? { ...message, parts, edited: true } : message;
+  const parts = stays.map((part) => (isFixed(part) ? part : editPart(part, edit, marking)));
+  const same = parts.length === message.parts.length && parts.every((part, at) => part === message.parts[at]);
+  return same ? message : { ...message, parts, edited: true };
 }
 
-function editPart(part: Part, edit: Edit, about: Omit<Elision, "cap">): Part {
-  const { pointer, context } = about;
-  const emptied =
-    edit.clear === true && part.type === "toolResult" ? clearResult(part, pointer, context) : part;
-  const cleared =
-    edit.clearInputs === true && emptied.type === "toolCall"
-      ? editArguments(emptied, (text) => inputStub(text, about))
-      : emptied;
-  const cut = edit.elideTo === undefined ? cleared : elideBy(edit, cleared, { ...about, cap: edit.elideTo });
-  const short = edit.resultsTo === undefined ? cut : truncateResult(cut, { ...about, cap: edit.resultsTo });
-  return edit.dropMedia === true ? withoutMedia(short, pointer) : short;
+function editPart(part: Part, edit: Edit, marking: Marking): Part {
+  const { clear, clearInputs, elideTo, resultsTo, dropMedia } = edit;
+  let edited = part;
+  if (clear === true && edited.type === "toolResult") edited = clearResult(edited, marking);
+  if (clearInputs === true && edited.type === "toolCall")
+    edited = editArguments(edited, (text) => inputStub(text, marking));
+  if (elideTo !== undefined) edited = elidePart(edited, elideTo, edit.sparesOwnWords === true, marking);
+  if (resultsTo !== undefined && edited.type === "toolResult")
+    edited = truncateResult(edited, resultsTo, marking);
+  return dropMedia === true ? withoutMedia(edited, marking) : edited;
 }
 
 const NOTHING: ReadonlySet<Part> = new Set();
@@ -142,93 +135,72 @@ function itemType({ native, format }: Message): string | undefined {
 /** A stub has 20 to 40 tokens: results that are only slightly longer are not cleared. */
 const WORTH_CLEARING = 64;
 
-function clearResult(part: ToolResultPart, pointer: string, context: EditContext): ToolResultPart {
-  const text = resultText(part);
-  const hasMedia = typeof part.content !== "string" && part.content.some((piece) => piece.type === "media");
-  const tokens = context.countText(text);
+function clearResult(part: ToolResultPart, { counter, pointer }: Marking): ToolResultPart {
+  const tokens = counter.countText(resultText(part));
+  const hasMedia = mediaIn(part).length > 0;
   if (tokens <= WORTH_CLEARING && !hasMedia) return part;
   const what = hasMedia ? `${tokens} tokens and media` : `${tokens} tokens`;
-  return { ...part, content: `[tool output cleared: ${what}${pointer}]` };
+  return { ...part, content: `[tool output cleared: ${what}${pointer()}]` };
 }
 
-function inputStub(text: string, { pointer, context }: Omit<Elision, "cap">): string {
+function inputStub(text: string, { counter, pointer }: Marking): string {
   if (text.length <= WORTH_CLEARING) return text;
-  const tokens = context.countText(text);
-  return tokens <= WORTH_CLEARING ? text : `[tool input cleared: ${tokens} tokens${pointer}]`;
+  const tokens = counter.countText(text);
+  return tokens <= WORTH_CLEARING ? text : `[tool input cleared: ${tokens} tokens${pointer()}]`;
+}
+
+function mediaIn({ content }: ToolResultPart): MediaPart[] {
+  return typeof content === "string" ? [] : content.filter((piece) => piece.type === "media");
 }
 
 /** Cost of an image of unknown size; a smaller cap leaves no room for one. */
 const MEDIA_TOKENS = 1500;
 
-interface Elision {
-  readonly cap: number;
-  readonly pointer: string;
-  readonly context: EditContext;
-}
-
-function elideBy(edit: Edit, part: Part, elision: Elision): Part {
-  if (edit.sparesOwnWords !== true || part.type !== "text") return elidePart(part, elision);
-  const pieces = splitOwnWords(part.text).map(({ text, own }) => (own ? text : elideText(text, elision)));
-  const text = pieces.join("");
-  return text === part.text ? part : { ...part, text };
-}
-
-function elidePart(part: Part, elision: Elision): Part {
+function elidePart(part: Part, cap: number, sparesOwnWords: boolean, marking: Marking): Part {
+  const cut = (text: string): string => elideText(text, cap, marking);
   if (part.type === "text") {
-    const text = elideText(part.text, elision);
+    const pieces = sparesOwnWords ? splitOwnWords(part.text) : [{ text: part.text, own: false }];
+    const text = pieces.map((piece) => (piece.own ? piece.text : cut(piece.text))).join("");
     return text === part.text ? part : { ...part, text };
   }
-  if (part.type === "media" && elision.cap < MEDIA_TOKENS) {
-    return { type: "text", text: `[${part.mediaType} elided${elision.pointer}]` };
-  }
-  if (part.type === "toolResult") return elideResult(part, elision);
-  if (part.type === "toolCall") return editArguments(part, (text) => elideText(text, elision));
-  return part;
-}
-
-function elideResult(part: ToolResultPart, elision: Elision): ToolResultPart {
-  if (typeof part.content !== "string" && part.content.some((piece) => piece.type === "media")) {
-    const text = elideText(resultText(part), elision);
-    return { ...part, content: text === "" ? `[media elided${elision.pointer}]` : text };
-  }
+  if (part.type === "media" && cap < MEDIA_TOKENS)
+    return { type: "text", text: `[${part.mediaType} elided${marking.pointer()}]` };
+  if (part.type === "toolCall") return editArguments(part, cut);
+  if (part.type !== "toolResult") return part;
   const before = resultText(part);
-  const text = elideText(before, elision);
-  return text === before ? part : { ...part, content: text };
+  const content = cut(before);
+  if (mediaIn(part).length > 0) return { ...part, content: content || `[media elided${marking.pointer()}]` };
+  return content === before ? part : { ...part, content };
 }
 
 /** Tokens reserved for the marker between head and tail. */
 const MARKER_TOKENS = 40;
 
 /** Truncates a result's text so that head, tail and marker fit the cap; media are kept. */
-function truncateResult(part: Part, elision: Elision): Part {
-  if (part.type !== "toolResult") return part;
-  const { cap, context } = elision;
+function truncateResult(part: ToolResultPart, cap: number, marking: Marking): ToolResultPart {
+  const { counter } = marking;
   const before = resultText(part);
-  if (before.length <= cap || context.countText(before) <= cap) return part;
+  if (before.length <= cap || counter.countText(before) <= cap) return part;
   let aim = Math.max(cap - MARKER_TOKENS, 8);
-  let text = elideText(before, { ...elision, cap: aim });
-  while (context.countText(text) > cap && aim > 8) {
+  let text = elideText(before, aim, marking);
+  while (counter.countText(text) > cap && aim > 8) {
     aim = Math.max(8, Math.floor(aim * 0.8));
-    text = elideText(before, { ...elision, cap: aim });
+    text = elideText(before, aim, marking);
   }
-  if (typeof part.content === "string") return { ...part, content: text };
-  const media = part.content.filter((piece) => piece.type === "media");
+  const media = mediaIn(part);
   return { ...part, content: media.length === 0 ? text : [{ type: "text", text }, ...media] };
 }
 
 /** Replaces media with a line that states type, size and archive id. */
-function withoutMedia(part: Part, pointer: string): Part {
-  if (part.type === "media") return leftOut(part, pointer);
-  if (part.type !== "toolResult" || typeof part.content === "string") return part;
-  if (!part.content.some((piece) => piece.type === "media")) return part;
-  return {
-    ...part,
-    content: part.content.map((piece) => (piece.type === "media" ? leftOut(piece, pointer) : piece)),
+function withoutMedia(part: Part, { pointer }: Marking): Part {
+  const leftOut = ({ mediaType, bytes }: MediaPart): TextPart => {
+    return { type: "text", text: `[${mediaType} left out: ${Math.ceil(bytes / 1000)} KB${pointer()}]` };
   };
-}
-
-function leftOut(part: MediaPart, pointer: string): TextPart {
-  return { type: "text", text: `[${part.mediaType} left out: ${Math.ceil(part.bytes / 1000)} KB${pointer}]` };
+  if (part.type === "media") return leftOut(part);
+  if (part.type !== "toolResult" || typeof part.content === "string" || mediaIn(part).length === 0)
+    return part;
+  const content = part.content.map((piece) => (piece.type === "media" ? leftOut(piece) : piece));
+  return { ...part, content };
 }
 
 /** Edits the strings inside the arguments, so that they stay JSON of the same shape. */
@@ -262,12 +234,12 @@ function editStrings(value: unknown, edit: (text: string) => string, depth: numb
  * Head (three fifths) and tail of a text with a marker in between; the text itself if it is within `cap`
  * tokens.
  */
-function elideText(text: string, { cap, pointer, context }: Elision): string {
+function elideText(text: string, cap: number, { counter, pointer }: Marking): string {
   if (text.length <= cap) return text;
-  const tokens = context.countText(text);
+  const tokens = counter.countText(text);
   if (tokens <= cap) return text;
   const characters = Math.floor((text.length * cap) / tokens);
   const headEnd = characterStart(text, Math.ceil(characters * 0.6));
   const tailStart = characterStart(text, text.length - Math.floor(characters * 0.4));
-  return `${text.slice(0, headEnd)}\n[… about ${tokens - cap} tokens elided${pointer} …]\n${text.slice(tailStart)}`;
+  return `${text.slice(0, headEnd)}\n[… about ${tokens - cap} tokens elided${pointer()} …]\n${text.slice(tailStart)}`;
 }

@@ -1,5 +1,5 @@
 import type { Steps } from "../errors.ts";
-import { applyEdit, type Edit, type EditContext, hasBoundReasoning, losesText, sparing } from "./edit.ts";
+import { applyEdit, type Edit, hasBoundReasoning, losesText, sparing } from "./edit.ts";
 import { callsOfTools, carriesCompaction, type Message, summaryMessage } from "./message.ts";
 import {
   type KeepCounts,
@@ -18,7 +18,6 @@ import { isUnderWay, isUserSpeech, latestUserMessage } from "./units.ts";
 // much; if even their floor is too much, texts are truncated or the request is refused. Free room goes to
 // recalled results and to the newest removable messages. All functions are pure.
 
-/** The kept part of a list, with edits and costs. */
 export interface KeepSet {
   readonly request: CompactionRequest;
   readonly partition: Partition;
@@ -50,6 +49,8 @@ export function summaryCost({ summaryReserve, counter }: CompactionRequest, text
   return summaryReserve ?? text + summaryOverhead(counter);
 }
 
+/** Maximum tokens of a summary by default, however much room there is: beyond it, verbatim messages are more useful. */
+export const MAX_SUMMARY_TOKENS = 8192;
 /** Minimum tokens for which a summary is worthwhile. */
 export const MIN_SUMMARY_TOKENS = 64;
 /** With less room than this, tags and framing leave too little for a summary's text. */
@@ -72,13 +73,22 @@ export function keepByCounts(
   const pinned = indexes.filter((index) => parts.layers[index] === "pinned");
   const kept = new Set(indexes.filter((index) => parts.layers[index] !== "remainder"));
   const pinnedTokens = request.fixedTokens + sumOf(pinned, costs);
-  const set = { request, partition: parts, keep, relaxed, latest, pinnedTokens };
-  return { ...set, edits: new Map(), kept, before: costs, costs };
+  const edits = new Map<number, Edit>();
+  return {
+    request,
+    partition: parts,
+    keep,
+    relaxed,
+    latest,
+    pinnedTokens,
+    edits,
+    kept,
+    before: costs,
+    costs,
+  };
 }
 
-/** Values shared by all keep counts. */
 interface Ground {
-  /** Tokens of each message before edits. */
   readonly costs: readonly number[];
   /** Index of the latest user message; -1 if there is none. */
   readonly latest: number;
@@ -94,6 +104,9 @@ export function* groundOf({ messages, counter }: CompactionRequest): Steps<Groun
   return { costs, latest, order };
 }
 
+/** Project instructions are pinned up to this share of the limit, if the floor of the keep counts fits beside them. */
+const INSTRUCTIONS_SHARE = 0.25;
+
 /**
  * Decides what stays under `limit`: the first keep counts, lowered one by one, at which the kept messages fit
  * with a useful summary, a fiftieth of the budget. Over the budget only if what must stay does not fit it.
@@ -104,7 +117,10 @@ export function* fitToLimit(request: CompactionRequest, limit: number): Steps<Ke
   const setAt = (relaxed: number): KeepSet =>
     keepByCounts(request, counts[relaxed] as KeepCounts, ground, relaxed);
   const last = counts.length - 1;
-  if (!canPin(request, ground, limit, () => setAt(last)))
+  const { messages, instructions } = request;
+  const ours = [...messages.keys()].filter((index) => instructions?.has(messages[index] as Message));
+  const pinnable = sumOf(ours, ground.costs) <= limit * INSTRUCTIONS_SHARE;
+  if (ours.length > 0 && !(pinnable && floorOf(setAt(last)) <= limit))
     return yield* fitToLimit({ ...request, instructions: undefined }, limit);
   const most = Math.min(request.maxSummaryTokens, Math.floor(request.budget / 50));
   const useful = Math.max(0, most - MIN_SUMMARY_TOKENS);
@@ -117,21 +133,6 @@ export function* fitToLimit(request: CompactionRequest, limit: number): Steps<Ke
   }
   const kept = fits(set, 0) && !isCrowded(set, limit) ? set : overflow(setAt(last), ground, limit);
   return restoreResults(extend(keepRecalled(kept, limit), limit), limit);
-}
-
-/** Project instructions are pinned up to this share of the limit. */
-const INSTRUCTIONS_SHARE = 0.25;
-
-/** True if project instructions leave most of the limit and room for the floor of the keep counts. */
-function canPin(
-  { messages, instructions }: CompactionRequest,
-  { costs }: Ground,
-  limit: number,
-  floor: () => KeepSet,
-): boolean {
-  if (instructions === undefined || instructions.size === 0) return true;
-  const indexes = [...messages.keys()].filter((index) => instructions.has(messages[index] as Message));
-  return sumOf(indexes, costs) <= limit * INSTRUCTIONS_SHARE && floorOf(floor()) <= limit;
 }
 
 /** Minimum tokens of the result: what is kept, and a small summary if one is needed. */
@@ -155,11 +156,6 @@ export function sumOf(indexes: Iterable<number>, costs: readonly number[]): numb
   return total;
 }
 
-/** The context for creating edits of the planned messages. */
-export function editContext({ counter, archiveId }: CompactionRequest): EditContext {
-  return { countText: (text) => counter.countText(text), archiveId };
-}
-
 /** The set with these edits; `saving`: skips those that do not shorten their message. */
 export function withEdits(set: KeepSet, found: Iterable<[number, Edit]>, saving = false): KeepSet {
   const edits = new Map(set.edits);
@@ -175,10 +171,9 @@ export function withEdits(set: KeepSet, found: Iterable<[number, Edit]>, saving 
 }
 
 function editedCost(request: CompactionRequest, message: Message, edit: Edit): number {
-  return request.counter.countMessage(applyEdit(message, edit, editContext(request)));
+  return request.counter.countMessage(applyEdit(message, edit, request));
 }
 
-/** The kept messages that are not pinned. */
 export function unpinned({ kept, partition: parts }: KeepSet): number[] {
   return [...kept].filter((index) => parts.layers[index] !== "pinned");
 }
@@ -217,9 +212,8 @@ function opensWithUser({ request, kept }: KeepSet): boolean {
 
 /** True if untruncated messages leave too little for the summary in a low budget. */
 function isCrowded(set: KeepSet, limit: number): boolean {
-  if (set.request.policy.onOverflow !== "elide" || !isLowBudget(set, limit) || !needsSummary(set))
-    return false;
-  return sumOf(unpinned(set), set.costs) > limit * LOW_BUDGET_KEPT;
+  const mayCut = set.request.policy.onOverflow === "elide" && isLowBudget(set, limit) && needsSummary(set);
+  return mayCut && sumOf(unpinned(set), set.costs) > limit * LOW_BUDGET_KEPT;
 }
 
 /** If even the floor is too large: truncates texts, misses the target, or summarizes more of the turn. */
@@ -308,7 +302,7 @@ function extend(set: KeepSet, limit: number): KeepSet {
     const members = indexes.map((index) => {
       const message = messages[index] as Message;
       const edit = policy.clearToolResults ? sparing(clearing, sparedIn(message)) : undefined;
-      const cleared = applyEdit(message, edit, editContext(request));
+      const cleared = applyEdit(message, edit, request);
       if (cleared === message) return { index, cost: set.before[index] ?? 0, edit: undefined };
       return { index, cost: counter.countMessage(cleared), edit };
     });

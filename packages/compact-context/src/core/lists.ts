@@ -2,7 +2,7 @@ import { type Steps, startsWith } from "../errors.ts";
 import { archiveId, hashesOf, imageCount, type Message, markSummaries, wireBytes } from "./message.ts";
 import { isPinned } from "./policy.ts";
 import type { Codecs, ListCodec, TokenCounter } from "./ports.ts";
-import type { MessageTotals, PreflightRequest, SessionSettings } from "./request.ts";
+import type { PreflightRequest, SessionSettings } from "./request.ts";
 import {
   appendEntry,
   assemble,
@@ -32,70 +32,6 @@ interface KnownList {
 
 /** Stands for a message that is no longer in the view; a long session has thousands of them. */
 const COMPACTED: Message = { id: "", role: "assistant", parts: [] };
-
-/** The raw list of a session, and its view if that is another list. */
-class KnownLists {
-  #lists: KnownList[] = [];
-
-  /** Length of the longest one. */
-  get length(): number {
-    return this.#lists.reduce((most, { natives }) => Math.max(most, natives.length), 0);
-  }
-
-  /** Forgets all lists but these. */
-  keep(...lists: KnownList[]): void {
-    this.#lists = lists;
-  }
-
-  /** The known list that this one begins with: the same objects. */
-  sameStart(list: readonly unknown[]): KnownList | undefined {
-    return this.#lists.find(({ natives }) => natives.length > 0 && startsWith(list, natives));
-  }
-
-  /** The known list that this one begins with, in other objects. It then has the objects of this one. */
-  equalStart(list: readonly unknown[], codec: ListCodec): KnownList | undefined {
-    const equal = this.#lists.find(
-      (known) => known.natives.length > 0 && sharedWith(list, known, codec) === known.natives.length,
-    );
-    if (equal === undefined) return undefined;
-    takeOver(list, equal, equal.natives.length);
-    // Messages shared by several lists keep the objects of only one.
-    this.#lists = [equal];
-    return equal;
-  }
-
-  /** Decodes a list again; `sameFormat`: except for leading messages equal to those of the latest list. */
-  decode(list: readonly unknown[], codec: ListCodec, sameFormat: boolean): Message[] {
-    const before = this.#lists.find(({ decoded }) => decoded);
-    const shared = sameFormat && before !== undefined ? sharedWith(list, before, codec) : 0;
-    if (before === undefined || shared === 0) return markSummaries(codec.decode(list));
-    const messages = before.messages.slice(0, shared);
-    for (const message of markSummaries(codec.decode(list.slice(shared), messages))) messages.push(message);
-    takeOver(list, before, shared);
-    return messages;
-  }
-
-  /** Adds new messages to all lists. */
-  append(added: readonly unknown[], decoded: readonly Message[]): void {
-    for (const { natives, messages } of this.#lists) {
-      // One by one: a very long list would overflow the stack as arguments of one call.
-      for (const native of added) natives.push(native);
-      for (const message of decoded) messages.push(message);
-    }
-  }
-
-  /** After a compaction: the raw list, of whose messages only those in the view are kept, and the new view. */
-  compacted(natives: unknown[], view: readonly Message[], { decode }: ListCodec): void {
-    const raw = this.#lists.slice(0, 1).map(({ natives: list, messages }): KnownList => {
-      // The codec reads them here: it remembers of this list what it needs to decode what follows.
-      decode([], messages);
-      const shown = new Set(view);
-      for (const [index, message] of messages.entries()) if (!shown.has(message)) messages[index] = COMPACTED;
-      return { natives: list, messages, isView: false, decoded: false };
-    });
-    this.#lists = [...raw, { natives, messages: [...view], isView: true, decoded: false }];
-  }
-}
 
 /**
  * The number of leading messages that the list shares with a known one: equal content in new objects, such as
@@ -199,9 +135,6 @@ export interface SessionContext extends ViewContext {
   readonly settings: SessionSettings;
 }
 
-/** `MessageTotals`, writable. */
-type Totals = { -readonly [K in keyof MessageTotals]: MessageTotals[K] };
-
 /** The view that the latest list gives: what the model gets, the log of the list, and what the view costs. */
 export class View {
   /** How the list is read and counted; undefined before the first one and after an undo. */
@@ -209,7 +142,11 @@ export class View {
   entries: ViewEntry[] = [];
   messages: Message[] = [];
   log: LoggedMessage[] = [];
-  totals: Totals = { tokens: 0, uncertain: 0, system: 0, developer: 0 };
+  /**
+   * Tokens of the messages; of them, what is an estimate with any encoding (media and unreadable reasoning), and what
+   * is in system and in developer messages.
+   */
+  totals = { tokens: 0, uncertain: 0, system: 0, developer: 0 };
   bytes = 0;
   images = 0;
   /** The list is the view. */
@@ -218,7 +155,8 @@ export class View {
   leftBehind = false;
   /** The same, and no warning was sent yet. */
   reset = false;
-  readonly #lists = new KnownLists();
+  /** The raw list, and the view if that is another list. */
+  #lists: KnownList[] = [];
 
   get current(): SessionContext {
     if (this.context === undefined) throw new Error("the session has seen no list yet");
@@ -240,7 +178,8 @@ export class View {
    * new to a session with a history is left to `read`: only the whole list shows what it continues.
    */
   *readAhead(...[list, request, settings, state]: Parameters<View["read"]>): Steps<void> {
-    if (list.length <= this.#lists.length + STEP_MESSAGES) return;
+    const longest = Math.max(0, ...this.#lists.map(({ natives }) => natives.length));
+    if (list.length <= longest + STEP_MESSAGES) return;
     const known = this.#startOf(list);
     if (known === undefined && (this.context !== undefined || state.log.length > 0)) return;
     const step = Math.max(STEP_MESSAGES, Math.ceil(list.length / MAX_STEPS));
@@ -262,39 +201,60 @@ export class View {
     const seen = known && before && { codec: before.codec, seen: known.natives.length };
     const codec = codecFor(list, request, settings.codecs, seen);
     const counter = settings.counterFor(codec.format);
-    const { policy, summaryRole } = settings;
-    const edit = { countText: (text: string) => counter.countText(text), archiveId };
-    const context = { codec, counter, policy, summaryRole, edit, settings };
+    const context = { codec, counter, policy: settings.policy, archiveId, settings };
     // Read again if the format turned out to be another (first messages look alike), or if another model
     // counts.
     const same = codec.format === before?.codec.format && counter.id === before?.counter.id;
     const isKnown = same && known !== undefined && this.#append(list, known, context);
     // A caller that continues our output does not return to the raw list.
-    if (isKnown && known.isView) this.#lists.keep(known);
+    if (isKnown && known.isView) this.#lists = [known];
     if (!isKnown) this.#project(list, state, context);
     // Assigned only now: a list that cannot be read changes nothing.
     this.context = context;
   }
 
-  /** The known list that this one begins with. */
+  /** The known list that this one begins with, in the same or in equal objects. */
   #startOf(list: readonly unknown[]): KnownList | undefined {
-    const known = this.context && this.#lists.sameStart(list);
+    if (this.context === undefined) return undefined;
+    const { codec } = this.context;
+    const lists = this.#lists.filter(({ natives }) => natives.length > 0);
+    const same = lists.find(({ natives }) => startsWith(list, natives));
     // A list that left its history can return to it, which only the whole list shows.
-    if (known !== undefined || this.context === undefined || this.leftBehind) return known;
-    return this.#lists.equalStart(list, this.context.codec);
+    if (same !== undefined || this.leftBehind) return same;
+    const equal = lists.find((known) => sharedWith(list, known, codec) === known.natives.length);
+    if (equal === undefined) return undefined;
+    takeOver(list, equal, equal.natives.length);
+    // Messages shared by several lists keep the objects of only one.
+    this.#lists = [equal];
+    return equal;
+  }
+
+  /** Decodes a list again, except for leading messages equal to those of the latest list in the same format. */
+  #decode(list: readonly unknown[], codec: ListCodec): Message[] {
+    const before = this.#lists.find(({ decoded }) => decoded);
+    const sameFormat = codec.format === this.context?.codec.format;
+    const shared = sameFormat && before !== undefined ? sharedWith(list, before, codec) : 0;
+    if (before === undefined || shared === 0) return markSummaries(codec.decode(list));
+    const messages = before.messages.slice(0, shared);
+    for (const message of markSummaries(codec.decode(list.slice(shared), messages))) messages.push(message);
+    takeOver(list, before, shared);
+    return messages;
   }
 
   #project(list: readonly unknown[], state: SessionState, context: SessionContext): void {
-    const { codec, summaryRole } = context;
-    const messages = this.#lists.decode(list, codec, codec.format === this.context?.codec.format);
+    const { codec, settings } = context;
+    const messages = this.#decode(list, codec);
     const { kept, summary, log, asGiven, reset } = project(messages, state, context);
     this.log = [...log];
     this.asGiven = asGiven;
     this.reset = reset;
     this.leftBehind = reset;
     const own = (message: Message): ViewEntry => unloggedEntry(message, false, context);
-    this.#set(assemble(kept, summary, { summaryRole, format: codec.format }, own), context);
-    this.#lists.keep({ natives: [...list], messages, isView: asGiven, decoded: true });
+    this.#set(
+      assemble(kept, summary, { summaryRole: settings.summaryRole, format: codec.format }, own),
+      context,
+    );
+    this.#lists = [{ natives: [...list], messages, isView: asGiven, decoded: true }];
   }
 
   /** Adds the new messages of a known list; false if one of them is our own summary. */
@@ -310,7 +270,11 @@ export class View {
         : appendEntry(this.log, message, hashOf(index, message), context);
       this.#add(entry, context.counter);
     }
-    this.#lists.append(added, messages);
+    for (const known of this.#lists) {
+      // One by one: a very long list would overflow the stack as arguments of one call.
+      for (const native of added) known.natives.push(native);
+      for (const message of messages) known.messages.push(message);
+    }
     return true;
   }
 
@@ -349,14 +313,22 @@ export class View {
     );
     this.asGiven = false;
     this.leftBehind = false;
-    this.#lists.compacted(natives, shown, codec);
+    const raw = this.#lists.slice(0, 1).map((known): KnownList => {
+      // The codec reads them here: it remembers of this list what it needs to decode what follows.
+      codec.decode([], known.messages);
+      const inView = new Set(shown);
+      for (const [index, message] of known.messages.entries())
+        if (!inView.has(message)) known.messages[index] = COMPACTED;
+      return { ...known, isView: false, decoded: false };
+    });
+    this.#lists = [...raw, { natives, messages: [...shown], isView: true, decoded: false }];
   }
 
   /** Waits for the next list, to read it as a whole. */
   forget(): void {
     this.context = undefined;
     this.leftBehind = false;
-    this.#lists.keep();
+    this.#lists = [];
   }
 }
 

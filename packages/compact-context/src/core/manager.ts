@@ -8,7 +8,7 @@ import {
   runInSteps,
 } from "../errors.ts";
 import type { ListCheck } from "./lists.ts";
-import { unsentResults } from "./plan.ts";
+import { unsentCuts } from "./plan.ts";
 import type { TriggerDecision, TriggerReason } from "./policy.ts";
 import { FALLBACK, type Fence } from "./ports.ts";
 import {
@@ -21,7 +21,6 @@ import {
   type RequestedCompaction,
   type RunningSummary,
   reasonFor,
-  recoverableRefusal,
   refusalFor,
   type SessionEvent,
   type UndoneCompaction,
@@ -62,7 +61,6 @@ const TOLD_CODES: ReadonlySet<string> = new Set([
   "reasoning_refused",
   "no_session_id",
 ]);
-/** How long `flush` waits for memory flush hooks. */
 const FLUSH_WAIT_MS = 2000;
 
 interface Call {
@@ -177,16 +175,16 @@ export class SessionManager {
 
   /** The state of a session in memory; zeros for any other. */
   getState(sessionId: string): ManagerState {
-    const session = this.#sessions.peek(sessionId);
+    const session = this.#sessions.peek(sessionId) ?? new Session(sessionId);
+    const { summary, summaryCount, step } = session.state;
     return {
-      totalTokens: session?.requestTokens ?? 0,
-      maxContextTokens:
-        session?.view.context === undefined ? this.maxContextTokens : session.settings.maxContextTokens,
-      messageCount: session?.messageCount ?? 0,
-      summaryCount: session?.state.summaryCount ?? 0,
-      lastSummaryAt: session?.state.summary?.at,
-      summaryVersion: session?.state.summary?.version,
-      archiveSteps: session?.state.step ?? 0,
+      totalTokens: session.requestTokens,
+      maxContextTokens: session.view.context?.settings.maxContextTokens ?? this.maxContextTokens,
+      messageCount: session.messageCount,
+      summaryCount,
+      lastSummaryAt: summary?.at,
+      summaryVersion: summary?.version,
+      archiveSteps: step,
     };
   }
 
@@ -297,13 +295,11 @@ export class SessionManager {
     });
   }
 
-  /** The settings of a call's model. */
   #settingsFor({ model }: PreflightRequest): SessionSettings {
     const isOther = model !== undefined && model !== this.#settings.model;
     return (isOther && this.#settings.forModel?.(model)) || this.#settings;
   }
 
-  /** Reads a list with the settings of its model. */
   async #observe(session: Session, messages: readonly unknown[], request: ManualRequest): Promise<void> {
     const settings = this.#settingsFor(request);
     await runInSteps(session.view.readAhead(messages, request, settings, session.state), this.#parts.pause);
@@ -336,7 +332,8 @@ export class SessionManager {
     if (reason === "below_trigger")
       this.#background.start(session, call.request, session.settings.policy.backgroundTriggerPct);
     this.#announce(session, ...session.noticesOfHeld(reason));
-    if (session.isOver()) throw this.#refused(session, decision);
+    // Planning has thrown by now; whatever it took the list for, none over its budget goes out.
+    if (session.isOver()) throw session.tooLarge();
     if (truncated !== undefined) return this.#compacted(call, session, truncated);
     // A failed attempt was already reported at the point of failure.
     const announced = decision.triggered && outcome === "attempts_failed";
@@ -363,11 +360,9 @@ export class SessionManager {
    */
   async #truncateUnsent(call: Call, session: Session): Promise<CompactionReport | undefined> {
     const { policy } = session.settings;
-    if (call.manual || policy.maxToolResultTokens === undefined) return undefined;
-    if (unsentResults(session.view.messages, policy, session.view.current.edit.countText).length === 0)
-      return undefined;
-    const usagePct = session.usage.tokens / session.settings.maxContextTokens;
-    const outcome = await this.#compact(call, session, { triggered: true, reason: "tool_output", usagePct });
+    const { messages, current } = session.view;
+    if (call.manual || unsentCuts(messages, policy, current.counter).length === 0) return undefined;
+    const outcome = await this.#compact(call, session, { triggered: true, reason: "tool_output" });
     return typeof outcome === "string" ? undefined : outcome;
   }
 
@@ -400,10 +395,11 @@ export class SessionManager {
   /** The reason why a list that fits is sent after a failed attempt; undefined if the failure is thrown. */
   #refusalAfter(error: unknown, call: Call, session: Session): RefusalReason | undefined {
     if (!this.#canSendUncompacted(call, session)) return undefined;
-    if (!call.overtaken || !hasCode(error, "Conflict")) return recoverableRefusal(error);
+    if (hasCode(error, "InsufficientBudget")) return "nothing_to_compact";
+    const isOvertaken = call.overtaken === true && hasCode(error, "Conflict");
     // The next call reloads the session.
-    this.#sessions.forget(session.id);
-    return "attempts_failed";
+    if (isOvertaken) this.#sessions.forget(session.id);
+    return isOvertaken || hasCode(error, "StorageFailed") ? "attempts_failed" : undefined;
   }
 
   async #compactAlone(
@@ -427,13 +423,12 @@ export class SessionManager {
   }
 
   async #runContext(session: Session, fence?: Fence): Promise<RunContext> {
-    const store = await this.#parts.open();
-    const { archive } = session.urgent ? store.patient : store;
+    const { archive } = await this.#sessions.storeFor(session);
     return {
       ...this.#parts,
       archive,
       announce: this.#parts.recorder.announcer(session.id),
-      model: session.view.context === undefined ? this.#settings.model : session.settings.model,
+      model: (session.view.context?.settings ?? this.#settings).model,
       onFailure: this.#settings.onStorageFailure,
       findFaults: this.#lists?.findFaults,
       save: (compacted, state) => this.#sessions.save(compacted, state, fence),
@@ -466,17 +461,9 @@ export class SessionManager {
     };
   }
 
-  /** FIT-6: the error for a list over its budget from which nothing can be removed. */
-  #refused(session: Session, decision: TriggerDecision): CompactError {
-    const error = session.tooLarge();
-    this.#announceDecision(session, { ...decision, triggered: true }, { error });
-    this.#announce(session, { kind: "failed", error, fallback: FALLBACK.none });
-    return error;
-  }
-
   #announceDecision(
     session: Session,
-    decision: Pick<TriggerDecision, "triggered" | "reason">,
+    decision: TriggerDecision,
     more: { readonly error?: unknown; readonly note?: string } = {},
   ): void {
     const { model, policy } = session.settings;

@@ -115,16 +115,13 @@ export function argumentsValue(part: ToolCallPart): unknown {
 
 /** The readable text of a tool result, without media. */
 export function resultText(part: ToolResultPart): string {
-  if (typeof part.content === "string") return part.content;
-  const texts: string[] = [];
-  for (const piece of part.content) if (piece.type === "text") texts.push(piece.text);
-  return texts.join("\n");
+  return typeof part.content === "string" ? part.content : messageText({ parts: part.content });
 }
 
 /** The text parts of a message joined by newlines, without calls, results or reasoning. */
-export function messageText(message: Message): string {
+export function messageText({ parts }: Pick<Message, "parts">): string {
   const texts: string[] = [];
-  for (const part of message.parts) if (part.type === "text") texts.push(part.text);
+  for (const part of parts) if (part.type === "text") texts.push(part.text);
   return texts.join("\n");
 }
 
@@ -224,11 +221,6 @@ const OPENING = /^\s*<COMPACT-SUMMARY v(\d{1,9})>[ \t]*\r?\n?/;
 const CLOSING = "</COMPACT-SUMMARY>";
 const FORGED = /<(?=\s{0,8}\/?\s{0,8}COMPACT-SUMMARY)/gi;
 
-/** The first line of a summary message, such as `<COMPACT-SUMMARY v3>`. */
-export function summaryTag(version: number): string {
-  return `<COMPACT-SUMMARY v${version}>`;
-}
-
 /** Escapes summary tags in a text: `<COMPACT-SUMMARY` becomes `<\COMPACT-SUMMARY`. Idempotent. */
 export function escapeSummaryTags(text: string): string {
   return text.replace(FORGED, "<\\");
@@ -236,7 +228,7 @@ export function escapeSummaryTags(text: string): string {
 
 /** The complete text of a summary message; tags inside `text` are escaped first. */
 export function wrapSummary(text: string, version: number): string {
-  return `${summaryTag(version)}\n${escapeSummaryTags(text)}\n${CLOSING}`;
+  return `<COMPACT-SUMMARY v${version}>\n${escapeSummaryTags(text)}\n${CLOSING}`;
 }
 
 /** Version and inner text of a message that starts with a summary tag; undefined for any other text. */
@@ -332,11 +324,6 @@ export function summaryOf(message: Message): LiveSummary | undefined {
   return readSummary(messageText(message));
 }
 
-/** One more than the newest summary version in the list. */
-export function nextSummaryVersion(messages: readonly Message[]): number {
-  return messages.reduce((newest, message) => Math.max(newest, message.meta?.summaryVersion ?? 0), 0) + 1;
-}
-
 // ---- fingerprints
 
 /** A string unchanged, anything else as JSON; empty for null and undefined. */
@@ -364,15 +351,11 @@ export function contentHash({ role, parts }: Pick<Message, "role" | "parts">): s
 
 /** Ten base-36 characters derived from role and content: the id in stubs and summaries. */
 export function archiveId(message: Message): string {
-  return hashOrOfId(message).padStart(10, "0").slice(-10);
-}
-
-function hashOrOfId(message: Message): string {
   try {
-    return contentHash(message);
+    return contentHash(message).slice(-10);
   } catch {
     // Arguments that are too deep or not JSON.
-    return contentHash({ role: message.role, parts: [{ type: "text", text: message.id }] });
+    return contentHash({ role: message.role, parts: [{ type: "text", text: message.id }] }).slice(-10);
   }
 }
 
@@ -476,8 +459,9 @@ function base36(bits: number): string {
 
 function mixPart(state: HashState, part: Part): void {
   mix(state, part.type);
-  if (part.type === "toolResult") mixContent(state, part.content);
-  else for (const field of fieldsOf(part)) mix(state, field);
+  if (part.type !== "toolResult") for (const field of fieldsOf(part)) mix(state, field);
+  else if (typeof part.content === "string") mix(state, part.content);
+  else for (const piece of part.content) mixPart(state, piece);
 }
 
 function fieldsOf(part: Exclude<Part, ToolResultPart>): readonly string[] {
@@ -491,9 +475,4 @@ function fieldsOf(part: Exclude<Part, ToolResultPart>): readonly string[] {
     case "media":
       return [part.mediaType, String(part.bytes), part.url ?? part.name ?? ""];
   }
-}
-
-function mixContent(state: HashState, content: ToolResultPart["content"]): void {
-  if (typeof content === "string") mix(state, content);
-  else for (const piece of content) mixPart(state, piece);
 }

@@ -1,7 +1,6 @@
 import { CompactError, flatMapInSteps, runAtOnce, type Steps } from "../errors.ts";
 import { applyEdit, type Edit, losesText, sparing } from "./edit.ts";
 import {
-  editContext,
   fitToLimit,
   floorOf,
   groundOf,
@@ -38,6 +37,7 @@ import {
   partition,
   relaxations,
 } from "./policy.ts";
+import type { TokenCounter } from "./ports.ts";
 import type { CompactionRequest } from "./request.ts";
 import { clientCalls, isProjectInstructions } from "./units.ts";
 
@@ -94,10 +94,11 @@ export function planRequest(request: CompactionRequest): CompactionPlan {
 }
 
 export function* planInSteps(request: CompactionRequest): Steps<CompactionPlan> {
-  const { reason, budget } = request;
+  const { reason, budget, messages, policy, counter } = request;
   if (reason === "max_bytes" || reason === "max_images")
     return yield* finish(releaseReasoning(fitMedia(keepAll(request))), budget);
-  if (reason === "tool_output") return yield* finish(truncateUnsent(keepAll(request)), budget);
+  if (reason === "tool_output")
+    return yield* finish(withEdits(keepAll(request), unsentCuts(messages, policy, counter)), budget);
   const limit = Math.min(budget, request.target ?? budget);
   const set = yield* fitToLimit(request, limit);
   if (floorOf(set) > budget) throw tooLarge(set);
@@ -240,7 +241,7 @@ function fitMedia(set: KeepSet): KeepSet {
   const { mostImages = Number.POSITIVE_INFINITY } = request;
   const messageAt = (index: number): Message => request.messages[index] as Message;
   const edited = (index: number, edit = edits.get(index)): Message =>
-    applyEdit(messageAt(index), edit, editContext(request));
+    applyEdit(messageAt(index), edit, request);
   let bytes = 0;
   let images = 0;
   for (const message of [...kept].map((index) => edited(index))) {
@@ -279,53 +280,33 @@ function aimFor(size: number, limit: number, share: number): number {
 /** The tools that return archived messages to a model; they limit their own results. */
 export const RECALL_TOOL_NAMES: ReadonlySet<string> = new Set(["compact_expand", "compact_search"]);
 
-function toolsSpared({ excludeTools = [] }: Policy): ReadonlySet<string> {
-  return new Set([...RECALL_TOOL_NAMES, ...excludeTools]);
-}
-
-/** Truncates tool results over `maxToolResultTokens` that were never sent to a model. */
-function truncateUnsent(set: KeepSet): KeepSet {
-  const { messages, counter, policy } = set.request;
-  const unsent = unsentResults(messages, policy, (text) => counter.countText(text));
-  const sparedIn = callsOfTools(messages, toolsSpared(policy));
-  const edits = unsent.map((index): [number, Edit] => {
-    const edit: Edit = { resultsTo: policy.maxToolResultTokens };
-    return [index, sparing(edit, sparedIn(messages[index] as Message))];
-  });
-  return withEdits(set, edits);
-}
-
 /**
- * Indexes of the messages from the end of the last assistant message on that have tool results over
- * `maxToolResultTokens`: no request has contained them yet. Pinned messages, recalled results and results of
- * `excludeTools` are excluded: they stay whole.
+ * Truncations of the tool results over `maxToolResultTokens` from the end of the last assistant message on: no request
+ * has contained them yet. Pinned messages, recalled results and results of `excludeTools` stay whole.
  */
-export function unsentResults(
+export function unsentCuts(
   messages: readonly Message[],
-  policy: Policy,
-  countText: (text: string) => number,
-): number[] {
-  const { maxToolResultTokens: limit } = policy;
+  { maxToolResultTokens: limit, ...policy }: Policy,
+  counter: TokenCounter,
+): [number, Edit][] {
   if (limit === undefined) return [];
   const isLong = (part: ToolResultPart): boolean => {
     const text = resultText(part);
-    return text.length > limit && countText(text) > limit;
+    return text.length > limit && counter.countText(text) > limit;
   };
   const newest = messages.findLastIndex(({ role }) => role === "assistant");
   const start = endsInResult(messages[newest]) ? newest : newest + 1;
   const found = [...messages.keys()]
     .slice(start)
     .filter((index) => toolResults(messages[index] as Message).some(isLong));
-  if (found.length === 0) return found;
-  const sparedIn = callsOfTools(messages, toolsSpared(policy));
+  if (found.length === 0) return [];
+  const sparedIn = callsOfTools(messages, new Set([...RECALL_TOOL_NAMES, ...(policy.excludeTools ?? [])]));
   const { layers } = partition(messages, policy);
-  return found.filter((index) => {
+  return found.flatMap((index): [number, Edit][] => {
     const message = messages[index] as Message;
     const spared = sparedIn(message);
-    return (
-      layers[index] !== "pinned" &&
-      toolResults(message).some((part) => isLong(part) && !spared.includes(part.id))
-    );
+    const isCut = toolResults(message).some((part) => isLong(part) && !spared.includes(part.id));
+    return isCut && layers[index] !== "pinned" ? [[index, sparing({ resultsTo: limit }, spared)]] : [];
   });
 }
 

@@ -123,7 +123,6 @@ export interface TriggerInput {
 export interface TriggerDecision {
   readonly triggered: boolean;
   readonly reason: TriggerReason;
-  readonly usagePct: number;
 }
 
 /** Claude's image limits: per request, and per request to a model with a window of up to `SMALL_WINDOW`. */
@@ -139,12 +138,12 @@ export function mostImages(format: Format | undefined, maxContextTokens: number)
 
 /** The first threshold that is reached decides; equality counts as reached. */
 export function decideTrigger(input: TriggerInput, policy: Policy): TriggerDecision {
-  const usagePct = input.tokens / input.maxContextTokens;
-  const reason = reachedThreshold(input, policy, usagePct);
-  return { triggered: reason !== "below_trigger", reason, usagePct };
+  const reason = reachedThreshold(input, policy);
+  return { triggered: reason !== "below_trigger", reason };
 }
 
-function reachedThreshold(input: TriggerInput, policy: Policy, usagePct: number): TriggerReason {
+function reachedThreshold(input: TriggerInput, policy: Policy): TriggerReason {
+  const usagePct = input.tokens / input.maxContextTokens;
   if (usagePct >= policy.triggerPct) return "trigger_pct";
   if (policy.maxTokens !== undefined && input.tokens >= policy.maxTokens) return "max_tokens";
   if (policy.maxTokensBeforeSummary !== undefined && input.messageTokens >= policy.maxTokensBeforeSummary) {

@@ -2,14 +2,13 @@ import type { Pause } from "../errors.ts";
 import type { Format, Message } from "./message.ts";
 
 // The ports of the core, implemented in other folders: Codec, TokenCounter, StorageDriver and Summarizer
-// (TranscriptStore and Exporter are in `report.ts`), and the environment: clock, ids, randomness.
+// (TranscriptStore and Exporter are in `report.ts`), and the environment.
 
-/** Clock, ids and randomness; the core has no other source of them. */
+/** Clock and timers; the core has no other source of them, and none of ids and randomness. */
 export interface Environment {
   now(): Date;
   /** Milliseconds of a monotonic clock. */
   clock(): number;
-  id(): string;
   /** Runs `work` after `ms`; the returned function cancels it. Does not keep the process alive. */
   later(ms: number, work: () => void): () => void;
 }

@@ -23,28 +23,26 @@ export interface SessionOwner {
  * or not strings, and for an owner without parts.
  */
 export function ownedSession(sessionId: string, owner: SessionOwner): string {
-  requireOwner(owner);
-  const { tenant, user } = owner;
-  const parts = [
-    ...(tenant === undefined ? [] : ["~t", escaped(tenant, "tenant")]),
-    ...(user === undefined ? [] : ["~u", escaped(user, "user")]),
-    escaped(sessionId, "session"),
-  ];
-  return parts.join("/");
+  return `${pathOf(owner, escaped)}${escaped(sessionId, "session")}`;
 }
 
 /** A misspelled part would name everything of the other one, and an owner without parts what nobody owns. */
-function requireOwner(owner: SessionOwner): void {
+function pathOf(owner: SessionOwner, segment: (id: string, kind: IdKind) => string): string {
   const parts = { tenant: "unchecked", user: "unchecked" } as const;
   requireFields(owner, parts, "owner", "Pass { tenant, user }, or one of them.");
-  if (owner.tenant !== undefined || owner.user !== undefined) return;
+  const { tenant, user } = owner;
+  const ofTenant = tenant === undefined ? "" : `~t/${segment(tenant, "tenant")}/`;
+  if (user !== undefined) return `${ofTenant}~u/${segment(user, "user")}/`;
+  if (tenant !== undefined) return ofTenant;
   throw new CompactError("InvalidArgument", "neither a tenant nor a user is named", {
     place: "owner",
     hint: "Pass { tenant }, { user } or both.",
   });
 }
 
-function escaped(id: string, kind: "session" | "tenant" | "user"): string {
+type IdKind = "session" | "tenant" | "user";
+
+function escaped(id: string, kind: IdKind): string {
   safeName(id, kind);
   try {
     return encodeURIComponent(id);
@@ -76,10 +74,7 @@ function readOwned(sessionId: string): { id: string; owner: SessionOwner } | und
  * owner is named.
  */
 export function ownerFolder(owner: SessionOwner): string {
-  requireOwner(owner);
-  const { tenant, user } = owner;
-  const ofTenant = tenant === undefined ? "" : `~t/${safeName(tenant, "tenant")}/`;
-  return user === undefined ? ofTenant : `${ofTenant}~u/${safeName(user, "user")}/`;
+  return pathOf(owner, safeName);
 }
 
 /**
@@ -107,7 +102,7 @@ const SESSION_OF_KEY = /^(?:~outbox\/)?((?:~t\/[^/]+\/)?(?:~u\/[^/]+\/)?[^~/][^/
  * in base 36; any other id is shortened and followed by `~` and 160 bits of its SHA-256. None begins with
  * `~`.
  */
-function safeName(id: string, kind: "session" | "tenant" | "user"): string {
+function safeName(id: string, kind: IdKind): string {
   if (typeof id !== "string" || id === "") {
     throw new CompactError("InvalidArgument", `the ${kind} id must be a string that is not empty`, {
       hint: kind === "session" ? "Pass one id for each conversation, such as a UUID." : "Leave it out.",
@@ -194,14 +189,6 @@ export const PROBE_KEY = "~probe";
 
 // ---- checksums without a Node builtin, and records that carry one
 
-/** A record stored as a JSON object. */
-interface OpenedRecord {
-  /** Layout version of the record; 1 if unstated, as in the first records. */
-  readonly schema: number;
-  /** The record without schema and checksum. */
-  readonly record: Readonly<Record<string, unknown>>;
-}
-
 const CHECKSUM = /,\s*"checksum": ?"([0-9a-f]{8})"\s*\}\s*$/;
 const LONGEST_CHECKSUM = 64;
 
@@ -213,10 +200,15 @@ export function sealRecord(schema: number, record: object, indent?: number): str
 }
 
 /**
- * Reads the output of `sealRecord`, and records from before checksums. Throws `StorageFailed` for a record
+ * Reads the output of `sealRecord`, and records from before checksums: the layout version, 1 if unstated, and the record
+ * without version and checksum. Throws `StorageFailed` for a record
  * from a release newer than `newest`, and a plain error for a damaged one.
  */
-export function openRecord(text: string, newest: number, place: string): OpenedRecord {
+export function openRecord(
+  text: string,
+  newest: number,
+  place: string,
+): { readonly schema: number; readonly record: Readonly<Record<string, unknown>> } {
   const tail = Math.max(0, text.length - LONGEST_CHECKSUM);
   const found = CHECKSUM.exec(text.slice(tail));
   const matches = found !== null && crc32Hex(text.slice(0, tail + found.index)) === found[1];

@@ -1,4 +1,3 @@
-import { hasCode } from "../errors.ts";
 import type { Outcome, SummarizerFailure } from "./apply.ts";
 import type { Malformation } from "./lists.ts";
 import { type Format, type Message, markSummaries } from "./message.ts";
@@ -191,19 +190,20 @@ export function reportOf(
   outcome: Outcome,
   told: Pick<CompactionReport, "archive" | "elapsedMs" | "tokensBefore" | "tokensAfter">,
 ): CompactionReport {
-  const { plan, made, summary, summaryTokens, summarizer, failures, attempts, rungs } = outcome;
+  const { plan, made, summary, list, ...done } = outcome;
   const { entries } = plan;
   const count = (action: PlannedMessage["action"]): number =>
     entries.filter((entry) => entry.action === action).length;
-  const own = { messages: summary === undefined ? 0 : 1, tokens: summaryTokens };
+  const own = { messages: summary === undefined ? 0 : 1, tokens: done.summaryTokens };
   const after = ({ action, tokensAfter }: PlannedMessage): number | undefined =>
     action === "summarize" ? undefined : tokensAfter;
   const size = { messages: entries.length, elapsedMs: told.elapsedMs };
   return {
     ...unchangedReport(reason, format, counter.range(told.tokensAfter), size),
+    ...done,
     ...told,
     compacted: true,
-    messagesAfter: outcome.list.length,
+    messagesAfter: list.length,
     layers: {
       before: layerSizes(entries, ({ tokens }) => tokens),
       after: layerSizes(entries, after, own),
@@ -214,13 +214,8 @@ export function reportOf(
     reasoningDropped: entries.filter(({ edit }) => edit?.stripReasoning === true).length,
     newestAsk: plan.newestAsk?.fate,
     summaryVersion: summary?.version,
-    summaryTokens,
-    summarizer,
-    failures,
-    attempts,
     coverage: made?.coverage,
     check: made?.check,
-    rungs,
     plan,
   };
 }
@@ -235,12 +230,6 @@ export function layersOf(messages: readonly Message[], keep: KeepCounts): LayerN
 }
 
 // ---- why nothing was compacted
-
-/** The refusal for a failure after which a list that fits can still be sent. */
-export function recoverableRefusal(error: unknown): RefusalReason | undefined {
-  if (hasCode(error, "StorageFailed")) return "attempts_failed";
-  return hasCode(error, "InsufficientBudget") ? "nothing_to_compact" : undefined;
-}
 
 /** The refusal that corresponds to a decision against a due compaction; undefined below the trigger. */
 export function refusalFor(reason: TriggerReason): RefusalReason | undefined {
@@ -319,7 +308,7 @@ export type SessionEvent =
   | ({
       /** A decision to compact is sent after the compaction, with its outcome. */
       readonly kind: "decision";
-      readonly decision: Pick<TriggerDecision, "triggered" | "reason">;
+      readonly decision: TriggerDecision;
       readonly policy: Pick<Policy, "triggerPct" | "hardCapBuffer" | "strategy">;
       readonly report?: CompactionReport;
       readonly error?: unknown;

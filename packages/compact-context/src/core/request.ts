@@ -1,14 +1,7 @@
 import { CompactError, didYouMean, isList, isObject, kindOf, requireOptions } from "../errors.ts";
 import type { Format, LiveSummary, Message } from "./message.ts";
 import type { Policy, TriggerReason } from "./policy.ts";
-import type {
-  Codecs,
-  CompactByProvider,
-  ListCodec,
-  LiveConversation,
-  TokenBreakdown,
-  TokenCounter,
-} from "./ports.ts";
+import type { Codecs, CompactByProvider, ListCodec, LiveConversation, TokenCounter } from "./ports.ts";
 
 // What a call asks for, the settings that it runs under, what its request costs by our count and by the provider's, the
 // request for a compaction, and how the fields of what a caller passes are checked.
@@ -153,35 +146,6 @@ export interface CompactionRequest {
   readonly signal?: AbortSignal;
   /** The conversation as sent in the agent's last call; called if a summarizer can use it. */
   readonly live?: () => LiveConversation | undefined;
-}
-
-/** Tokens of the messages in a view. */
-export interface MessageTotals {
-  readonly tokens: number;
-  /** The part of `tokens` that is an estimate with any encoding: media and unreadable reasoning. */
-  readonly uncertain: number;
-  /** The part of `tokens` in system and developer messages. */
-  readonly system: number;
-  readonly developer: number;
-}
-
-/** Tokens of a request by origin: the messages of a view and what is sent along with them. */
-export function requestBreakdown(
-  totals: MessageTotals,
-  { system, tools, input }: Pick<PreflightRequest, "system" | "tools" | "input">,
-  counter: TokenCounter,
-): TokenBreakdown {
-  const pending = input === undefined ? 0 : counter.countText(input);
-  return {
-    system: totals.system + counter.countSystem(system),
-    developer: totals.developer,
-    tools_schema: counter.countTools(tools),
-    messages: totals.tokens - totals.system - totals.developer + pending + counter.perRequest,
-  };
-}
-
-export function totalOf({ system, developer, tools_schema, messages }: TokenBreakdown): number {
-  return system + developer + tools_schema + messages;
 }
 
 // ---- what reported usage teaches

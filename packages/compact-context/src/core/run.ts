@@ -26,7 +26,7 @@ import {
 } from "./report.ts";
 import type { CompactionRequest, ManualRequest } from "./request.ts";
 import type { Session } from "./session.ts";
-import type { ReplacedState, SessionState } from "./view.ts";
+import { type ReplacedState, type SessionState, stateWithout } from "./view.ts";
 
 // One compaction of a session: plan, archive, apply, commit. It may be prepared in the background, committed later,
 // and undone.
@@ -151,8 +151,7 @@ export class Compaction {
       announce({ kind: "failed", error, fallback, step });
       throw error;
     });
-    session.commit(state, next.entries);
-    session.setTokens(outcome.tokensAfter);
+    session.commit(state, next.entries, outcome.tokensAfter);
     session.storedVersion = storedVersion;
     queued?.handOn();
     const elapsedMs = prepared.spentMs + environment.clock() - started;
@@ -321,7 +320,7 @@ export class BackgroundCompactions {
    */
   start(session: Session, request: ManualRequest, share: number = Number.POSITIVE_INFINITY): void {
     const { id, requestTokens } = session;
-    if (this.#compactions.has(id) || !session.hasGrown(requestTokens)) return;
+    if (this.#compactions.has(id) || !session.hasGrown()) return;
     if ((requestTokens * session.strictness()) / session.settings.maxContextTokens < share) return;
     const controller = new AbortController();
     const { signal } = controller;
@@ -430,17 +429,14 @@ function isSame(before: Message, now: Message | undefined): boolean {
 
 // ---- undo
 
-/** What an undo needs: the archive and the events, and where the state is saved. */
-type UndoContext = Pick<RunContext, "archive" | "announce" | "save" | "model">;
-
 /** Puts the state before the newest compaction back. Rejects with `NotFound` if there is nothing to undo. */
 export async function undoCompaction<T>(
   session: Session,
-  { archive, announce, save, model }: UndoContext,
+  { archive, announce, save, model }: RunContext,
 ): Promise<UndoneCompaction<T>> {
-  const state = session.withoutCompaction();
   const { before } = session.activeState;
-  if (state === undefined || before === undefined) throw nothingToUndo(session.id);
+  if (before === undefined) throw nothingToUndo(session.id);
+  const state = stateWithout(before, session.resumableState());
   const messages =
     session.view.context === undefined ? undefined : await listBefore<T>(session, before, archive);
   session.storedVersion = await save(session, state);

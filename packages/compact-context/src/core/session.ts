@@ -1,6 +1,7 @@
 import { CompactError, runAtOnce } from "../errors.ts";
+import { MAX_SUMMARY_TOKENS } from "./fit.ts";
 import { type SessionContext, View } from "./lists.ts";
-import { callsOfTools, type Message, toolResults } from "./message.ts";
+import { archiveId, callsOfTools, type Message, toolResults } from "./message.ts";
 import { RECALL_TOOL_NAMES } from "./plan.ts";
 import {
   availableOf,
@@ -14,7 +15,7 @@ import {
   type TriggerDecision,
   type TriggerReason,
 } from "./policy.ts";
-import type { LiveConversation, RequestCount, TokenCounter } from "./ports.ts";
+import type { LiveConversation, RequestCount } from "./ports.ts";
 import type { CompactionReport, RequestedCompaction, SessionEvent } from "./report.ts";
 import {
   answerRoom,
@@ -28,20 +29,16 @@ import {
   observeUsage,
   type PreflightRequest,
   refusedTarget,
-  requestBreakdown,
   type SessionSettings,
   strictnessOf,
-  totalOf,
 } from "./request.ts";
 import { groupUnits, isProjectInstructions } from "./units.ts";
-import { emptyState, keptMessages, type SessionState, stateWithout, type ViewEntry } from "./view.ts";
+import { emptyState, keptMessages, type SessionState, type ViewEntry } from "./view.ts";
 
 // One conversation in memory: its stored state, the view of the latest list, and its token counts. Four
 // methods change it: `observe` reads a list, `commit` applies a compaction, `fail` counts a failed attempt,
 // `setState` takes a stored state.
 
-/** A summary gets at most a tenth of the window, and never more than this. */
-const MAX_SUMMARY_TOKENS = 8192;
 /**
  * Recalled results are restored up to this share of the trigger, so that no compaction follows immediately.
  */
@@ -65,7 +62,6 @@ const NOTHING_COUNTED: RequestCount = {
 export class Session {
   readonly id: string;
   state: SessionState = emptyState();
-  /** The last stored state. */
   stored: SessionState = this.state;
   /** Version of the stored state; null if nothing is stored. */
   storedVersion: string | null = null;
@@ -87,7 +83,6 @@ export class Session {
   refusable = "";
   /** Tokens of the latest request, calibrated; after a compaction those of its result. */
   requestTokens = 0;
-  /** The provider's prompt cache has probably expired. */
   cacheCold = false;
   /** Time of the latest call in milliseconds since 1970, if known. */
   seenAt: number | undefined;
@@ -99,7 +94,7 @@ export class Session {
 
   /** The latest list that went out: our count, and how it was read and counted. */
   #sent: { readonly estimated: number; readonly of: string; readonly by: SessionContext } | undefined;
-  /** Calls since the newest compaction; infinite before the first. */
+  /** Calls since the newest compaction. */
   #callsSince: number = Number.POSITIVE_INFINITY;
   /** Messages of the list that an undo gave back, until the next one is read. */
   #givenBack: number | undefined;
@@ -148,25 +143,35 @@ export class Session {
   /** Projects the list onto the session and counts the request. Throws `UnknownFormat` and `InvalidMessages`. */
   observe(list: readonly unknown[], request: ManualRequest, settings: SessionSettings, now: Date): void {
     this.view.read(list, request, settings, this.state);
+    const { format } = this.view.current.codec;
     this.#givenBack = undefined;
-    this.#measure(request, settings);
-    this.refusable = `${request.answeredBy ?? settings.model} ${this.view.current.codec.format}`;
+    this.#learn(settings.readUsage(request.usage));
+    this.#measure(request);
+    this.answerTokens = settings.limitsInputOnly(format) ? 0 : (request.maxOutputTokens ?? 0);
+    this.refusable = `${request.answeredBy ?? settings.model} ${format}`;
     if (request.refused !== undefined)
       this.#setCalibration(observeRefusal(this.state.calibration, request.refused, this.#counted));
-    this.#see(request, settings, now.getTime());
+    const idle = this.seenAt === undefined ? 0 : now.getTime() - this.seenAt;
+    this.cacheCold = request.cacheCold ?? idle > settings.policy.cacheTtlSeconds * 1000;
+    this.seenAt = now.getTime();
   }
 
-  #measure(request: PreflightRequest, settings: SessionSettings): void {
+  #measure({ system, tools, input }: PreflightRequest): void {
     const { counter } = this.view.current;
-    const breakdown = requestBreakdown(this.view.totals, request, counter);
-    const tokens = totalOf(breakdown);
-    this.#learn(settings.readUsage(request.usage), counter);
-    this.estimate = tokens;
-    this.usage = { ...counter.range(this.providerTokens(tokens)), breakdown };
+    const { totals } = this.view;
+    const systemPrompt = counter.countSystem(system);
+    const toolSchemas = counter.countTools(tools);
+    const pending = (input === undefined ? 0 : counter.countText(input)) + counter.perRequest;
+    this.fixedTokens = systemPrompt + toolSchemas + pending;
+    this.estimate = totals.tokens + this.fixedTokens;
+    const breakdown = {
+      system: totals.system + systemPrompt,
+      developer: totals.developer,
+      tools_schema: toolSchemas,
+      messages: totals.tokens - totals.system - totals.developer + pending,
+    };
+    this.usage = { ...counter.range(this.providerTokens(this.estimate)), breakdown };
     this.requestTokens = this.usage.tokens;
-    const limitsInputOnly = settings.limitsInputOnly(this.view.current.codec.format);
-    this.answerTokens = limitsInputOnly ? 0 : (request.maxOutputTokens ?? 0);
-    this.fixedTokens = tokens - this.view.totals.tokens;
   }
 
   /** Our count of the view converted to the provider's tokens, based on reported usage. */
@@ -176,18 +181,13 @@ export class Session {
     return Math.max(calibrated(tokens, this.state.calibration, counter.id), least);
   }
 
-  #see({ cacheCold }: PreflightRequest, { policy }: SessionSettings, now: number): void {
-    const idle = this.seenAt === undefined ? 0 : now - this.seenAt;
-    this.cacheCold = cacheCold ?? idle > policy.cacheTtlSeconds * 1000;
-    this.seenAt = now;
-  }
-
   /**
    * The reported tokens of the last request become the anchor of later estimates. A report larger than the
    * window is a sum over several requests and is ignored; a report on another model's request is not
    * comparable.
    */
-  #learn(reported: number | undefined, counter: TokenCounter): void {
+  #learn(reported: number | undefined): void {
+    const { counter } = this.view.current;
     if (reported === undefined || this.#sent?.by.counter.id !== counter.id) return;
     const { estimated, of, by } = this.#sent;
     const { maxContextTokens } = by.settings;
@@ -209,6 +209,10 @@ export class Session {
     return { of: this.refusable, estimated: this.estimate, maxContextTokens: this.settings.maxContextTokens };
   }
 
+  get #answerRoom(): number {
+    return answerRoom(this.answerTokens, this.state.calibration, this.#counted);
+  }
+
   /** The settings of the latest list's model. */
   get settings(): SessionSettings {
     return this.view.current.settings;
@@ -216,14 +220,12 @@ export class Session {
 
   // ---- deciding
 
-  /** Whether the list is compacted now. */
   decide(manual: boolean): TriggerDecision {
     const { policy, maxContextTokens } = this.settings;
     const { tokens, breakdown } = this.usage;
     const strictness = this.strictness();
-    const usagePct = (tokens * strictness) / maxContextTokens;
     this.#callsSince += 1;
-    if (manual) return { triggered: true, reason: "manual", usagePct };
+    if (manual) return { triggered: true, reason: "manual" };
     const { view, cacheCold } = this;
     const measured = {
       tokens: tokens * strictness,
@@ -233,11 +235,11 @@ export class Session {
       manyImages: view.images > this.mostImages(),
       maxContextTokens,
       cacheCold,
-      answerTokens: answerRoom(this.answerTokens, this.state.calibration, this.#counted),
+      answerTokens: this.#answerRoom,
     };
     const reached = decideTrigger(measured, policy);
     const asked = this.requested !== undefined && !reached.triggered;
-    const decision: TriggerDecision = asked ? { triggered: true, reason: "requested", usagePct } : reached;
+    const decision: TriggerDecision = asked ? { triggered: true, reason: "requested" } : reached;
     if (!decision.triggered || !this.fits() || asked) return decision;
     const { undone = false, step, epochStart = 0, tokensAfter } = this.activeState;
     const since = {
@@ -249,13 +251,13 @@ export class Session {
       fixedTokens: this.fixedPart(),
     };
     const held = heldBack(decision.reason, since, policy, maxContextTokens / strictness);
-    return held === undefined ? decision : { triggered: false, reason: held, usagePct };
+    return held === undefined ? decision : { triggered: false, reason: held };
   }
 
   /** Whether the list has grown enough since the last compaction for another one to gain anything. */
-  hasGrown(tokens: number): boolean {
+  hasGrown(): boolean {
     const { step, tokensAfter } = this.activeState;
-    return hasGrown(tokens, step === 0 ? undefined : tokensAfter, this.settings.maxContextTokens);
+    return hasGrown(this.requestTokens, step === 0 ? undefined : tokensAfter, this.settings.maxContextTokens);
   }
 
   /** Tokens that no compaction removes: content sent in addition to the messages, and pinned messages. */
@@ -277,12 +279,10 @@ export class Session {
     return !this.isOver() && this.view.bytes <= maxRequestBytes && this.view.images <= this.mostImages();
   }
 
-  /** Maximum images of the request. */
   mostImages(): number {
     return mostImages(this.view.current.codec.format, this.settings.maxContextTokens);
   }
 
-  /** Maximum tokens of the request. */
   available(): number {
     const { policy, maxContextTokens } = this.settings;
     return availableOf(maxContextTokens, policy, this.answerTokens);
@@ -291,8 +291,7 @@ export class Session {
   /** Tokens at which an automatic compaction starts. */
   triggerTokens(): number {
     const { policy, maxContextTokens } = this.settings;
-    const answer = answerRoom(this.answerTokens, this.state.calibration, this.#counted);
-    const available = availableOf(maxContextTokens, policy, answer);
+    const available = availableOf(maxContextTokens, policy, this.#answerRoom);
     return Math.min(maxContextTokens * policy.triggerPct, available) / this.strictness();
   }
 
@@ -314,10 +313,9 @@ export class Session {
 
   // ---- the request for a compaction
 
-  /** A compaction of the view. */
   compactionRequest(request: ManualRequest, reason: TriggerReason): CompactionRequest {
     const { policy, maxContextTokens, maxSummaryTokens, reasoningBound, summaryRole } = this.settings;
-    const { codec, counter, edit } = this.view.current;
+    const { codec, counter } = this.view.current;
     const isManual = reason === "manual";
     const asked =
       request.refused === undefined
@@ -344,7 +342,7 @@ export class Session {
       summaryRole,
       lastSummaryVersion: this.state.summary?.version,
       reasoningBound,
-      archiveId: edit.archiveId,
+      archiveId,
       instructions: new Set(this.view.messages.filter(isProjectInstructions)),
       recalled: this.#recalled(),
       note: isManual ? request.note : this.requested || undefined,
@@ -439,7 +437,7 @@ export class Session {
     return [{ kind: "fixedOverTrigger", fixedTokens: this.fixedPart(), maxTokens }];
   }
 
-  /** The error for a list over its budget from which nothing can be removed. */
+  /** FIT-6: the error for a list over its budget from which nothing can be removed. */
   tooLarge(): CompactError {
     const { settings, usage, answerTokens } = this;
     const limits = limitsBelow(usage.tokens, settings.maxContextTokens, settings.policy, answerTokens);
@@ -450,10 +448,12 @@ export class Session {
     );
   }
 
-  /** Applies the view of a compaction. */
-  commit(state: SessionState, entries: readonly ViewEntry[]): void {
+  /** Applies the view of a compaction, a request of `tokens` in our counter. */
+  commit(state: SessionState, entries: readonly ViewEntry[], tokens: number): void {
     this.setState(state);
     this.view.replace(entries, state.log);
+    this.requestTokens = this.providerTokens(tokens);
+    this.estimate = tokens;
   }
 
   /** Returns to an earlier state, with a list of this many messages; the view is that of the next list. */
@@ -466,12 +466,6 @@ export class Session {
     this.requested = undefined;
     this.estimate = 0;
     this.forgetSent();
-  }
-
-  /** Sets the tokens of the view, in our counter. */
-  setTokens(tokens: number): void {
-    this.requestTokens = this.providerTokens(tokens);
-    this.estimate = tokens;
   }
 
   setState(state: SessionState): void {
@@ -487,14 +481,9 @@ export class Session {
 
   /** The state with its newest messages in the log, for a later process. */
   resumableState(): SessionState {
+    if (this.view.context === undefined) return this.state;
     const log = [...this.view.log];
     const kept = runAtOnce(keptMessages(this.view.entries, log, this.state.summary));
     return { ...this.state, counter: this.view.current.counter.id, log, kept };
-  }
-
-  /** The state without its newest compaction, for `goBack`; undefined if there is nothing to undo. */
-  withoutCompaction(): SessionState | undefined {
-    const now = this.view.context === undefined ? this.state : this.resumableState();
-    return this.activeState.before && stateWithout(this.activeState.before, now);
   }
 }

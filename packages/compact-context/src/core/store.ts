@@ -1,5 +1,4 @@
 import {
-  abortError,
   batches,
   CompactError,
   conflict,
@@ -8,6 +7,7 @@ import {
   isObject,
   type KeyedMutex,
   later,
+  refuseAborted,
 } from "../errors.ts";
 import { contentHash, type Message, summaryOf } from "./message.ts";
 import { isPinned, type Policy } from "./policy.ts";
@@ -114,7 +114,6 @@ function stateKey(sessionId: string): string {
 
 // ---- the sessions in memory
 
-/** The parts of a manager that sessions use. */
 export interface StoreParts {
   readonly environment: Environment;
   /** Awaited before each call of a session. */
@@ -132,7 +131,6 @@ interface SessionsOptions extends StoreParts {
   /** Runs work on a session after its pending calls. */
   readonly inTurn: KeyedMutex;
   onForget(sessionId: string): void;
-  /** Called with the id of an evicted session. */
   onEvict(sessionId: string): void;
 }
 
@@ -156,7 +154,6 @@ export class Sessions {
   /** Tokens of each session's latest list, as of its last call. */
   readonly #tokens = new Map<string, number>();
   #allTokens = 0;
-  /** Redacted summaries. */
   readonly #clean = new WeakMap<StoredSummary, StoredSummary>();
   #makingRoom = false;
 
@@ -164,7 +161,6 @@ export class Sessions {
     this.#options = options;
   }
 
-  /** Undefined if the session is not in memory. */
   peek(sessionId: string): Session | undefined {
     return this.#live.get(sessionId);
   }
@@ -219,14 +215,15 @@ export class Sessions {
   /** True if another worker stored a newer state; false if that cannot be determined. */
   async isOutdated(session: Session): Promise<boolean> {
     try {
-      return await this.#isStale(session, await this.#storeFor(session));
+      return await this.#isStale(session, await this.storeFor(session));
     } catch (error) {
       if (hasCode(error, "StorageFailed") && !session.urgent) return false;
       throw error;
     }
   }
 
-  async #storeFor({ urgent }: Session): Promise<StoreFace> {
+  /** The storage that waits as long as the session's list needs. */
+  async storeFor({ urgent }: Session): Promise<StoreFace> {
     const store = await this.#options.open();
     return urgent ? store.patient : store;
   }
@@ -240,7 +237,7 @@ export class Sessions {
   /** Stores a state; rejects with `Conflict` if another worker stored one in the meantime. */
   async save(session: Session, state: SessionState, fence?: Fence): Promise<string> {
     const { redaction, environment } = this.#options;
-    const { stateDriver } = await this.#storeFor(session);
+    const { stateDriver } = await this.storeFor(session);
     // Stored summaries are redacted; the one in memory matches the list. A provider's own compaction is
     // signed: it was checked when it was created, and is stored unchanged.
     const clean = (summary: SessionState["summary"]) => {
@@ -296,7 +293,7 @@ export class Sessions {
     work: (fence: Fence | undefined) => Promise<T>,
     signal: AbortSignal | undefined,
   ): Promise<T> {
-    const store = await this.#storeFor(session);
+    const store = await this.storeFor(session);
     const { leases } = store.stateDriver;
     if (leases === undefined) return work(undefined);
     const fence = await takeLease(leases, sessionKey(session.id), this.#options.worker, signal);
@@ -324,14 +321,12 @@ export class Sessions {
     session.storedVersion = stored.version;
     const seenAt = Date.parse(stored.value.seenAt ?? "");
     session.seenAt = Number.isNaN(seenAt) ? undefined : seenAt;
-    try {
-      await completeArchive(sessionId, stored.value, store);
-    } catch (error) {
+    await completeArchive(sessionId, stored.value, store).catch((error: unknown) => {
       if (!hasCode(error, "StorageFailed"))
         this.#options.warn(
           `a summary of session ${sessionId} is missing in the archive: ${errorMessage(error)}`,
         );
-    }
+    });
     return session;
   }
 
@@ -401,7 +396,7 @@ async function takeLease(
   signal: AbortSignal | undefined,
 ): Promise<Fence> {
   for (;;) {
-    if (signal?.aborted === true) throw abortError(signal.reason);
+    refuseAborted(signal);
     const fence = await leases.take(name, worker);
     if (fence !== undefined) return fence;
     await new Promise<void>((done) => setTimeout(done, POLL_MS));

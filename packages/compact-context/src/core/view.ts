@@ -33,7 +33,6 @@ export interface StoredSummary extends LiveSummary {
   /** ISO 8601. */
   readonly at: string;
   readonly tokens: number;
-  /** The archive step in which it was created. */
   readonly step?: number;
 }
 
@@ -109,12 +108,10 @@ export function fingerprintOf(text: string): string {
 // ---- from a list to the view
 
 /** How the messages of one list are read, counted and edited. */
-export interface ViewContext {
+export interface ViewContext extends EditContext {
   readonly codec: ListCodec;
   readonly counter: TokenCounter;
   readonly policy: Pick<Policy, "rolesNeverPrune">;
-  readonly summaryRole: "assistant" | "user" | "system";
-  readonly edit: EditContext;
 }
 
 /** A message of the view; `at` is its index in the log, undefined for pinned messages and summaries. */
@@ -175,12 +172,10 @@ function asSaid(messages: readonly Message[], start = 0, end = 0): readonly Mess
   });
 }
 
-/** An entry for a message that is not in the log. */
 export function unloggedEntry(message: Message, pinned: boolean, { counter }: ViewContext): ViewEntry {
   return { message, pinned, at: undefined, edit: undefined, tokens: counter.countMessage(message) };
 }
 
-/** An entry for a new message; appends it to the log. */
 export function appendEntry(
   log: LoggedMessage[],
   message: Message,
@@ -245,7 +240,7 @@ function takeAsGiven(
   return { kept, summary: undefined, asGiven: true, log, reset: false };
 }
 
-/** A raw list: its unpinned messages must match the log up to the last change. */
+/** A raw list: its unpinned messages must match the log up to the last change; later ones are new. */
 function projectRaw(
   messages: readonly Message[],
   changed: number,
@@ -253,54 +248,42 @@ function projectRaw(
   context: ViewContext,
 ): Projection | undefined {
   const hashOf = hashesOf(messages);
-  const matched = matchingLength(messages, hashOf, state, context);
-  if (matched <= changed) return undefined;
   const keptAt = new Map(state.kept.map((entry) => [entry.at, entry]));
-  const log: LoggedMessage[] = state.log.slice(0, matched);
+  const log: LoggedMessage[] = [];
   const kept: ViewEntry[] = [];
-  let position = 0;
+  let matches = true;
   for (const [index, message] of messages.entries()) {
-    if (isPinned(message, context.policy)) kept.push(unloggedEntry(message, true, context));
-    else if (position >= matched) kept.push(appendEntry(log, message, hashOf(index, message), context));
-    else {
-      const entry = keptAt.get(position);
-      if (entry !== undefined) kept.push(keptEntry(message, entry, state, context));
-      position += 1;
+    if (isPinned(message, context.policy)) {
+      kept.push(unloggedEntry(message, true, context));
+      continue;
     }
+    const hash = hashOf(index, message);
+    const logged = state.log[log.length];
+    matches &&= logged?.[0] === hash;
+    if (matches && logged !== undefined) {
+      const entry = keptAt.get(log.length);
+      if (entry !== undefined) kept.push(keptEntry(message, entry, state, context));
+      log.push(logged);
+    } else if (log.length > changed) kept.push(appendEntry(log, message, hash, context));
+    else return undefined;
   }
-  return { kept, summary: state.summary, asGiven: false, log, reset: false };
+  return log.length > changed
+    ? { kept, summary: state.summary, asGiven: false, log, reset: false }
+    : undefined;
 }
 
-/** Number of unpinned messages of the list that match the log from its start. */
-function matchingLength(
-  messages: readonly Message[],
-  hashOf: ReturnType<typeof hashesOf>,
-  { log }: SessionState,
-  { policy }: ViewContext,
-): number {
-  let position = 0;
-  for (const [index, message] of messages.entries()) {
-    if (isPinned(message, policy)) continue;
-    if (position >= log.length || log[position]?.[0] !== hashOf(index, message)) break;
-    position += 1;
-  }
-  return position;
-}
-
-/** A kept message from the log with its edits applied. */
 function keptEntry(
   message: Message,
   entry: KeptMessage,
   state: SessionState,
-  { counter, edit }: ViewContext,
+  context: ViewContext,
 ): ViewEntry {
-  const shown = applyEdit(message, entry.edit, edit);
+  const shown = applyEdit(message, entry.edit, context);
   const before = shown === message ? state.log[entry.at]?.[1] : undefined;
-  const tokens = before === undefined || before === UNCOUNTED ? counter.countMessage(shown) : before;
+  const tokens = before === undefined || before === UNCOUNTED ? context.counter.countMessage(shown) : before;
   return { message: shown, pinned: false, at: entry.at, edit: entry.edit, tokens };
 }
 
-/** The content hash of a kept message in our output. */
 function outputHash(entry: KeptMessage, { log }: SessionState): string | undefined {
   return entry.hash ?? log[entry.at]?.[0];
 }
@@ -373,7 +356,6 @@ export function inConversation<T extends Pick<ViewEntry, "message">>(
   return inOrder(entries, own, summary?.opening === undefined ? 0 : 1, summary?.behind);
 }
 
-/** The entries of a view as stored in the state. */
 export function keptMessages(
   entries: readonly ViewEntry[],
   log: readonly LoggedMessage[],
@@ -416,7 +398,6 @@ const USER_FIRST: ReadonlySet<Format | undefined> = new Set<Format>([
   "pi",
 ]);
 
-/** How a summary is turned into a message of the list. */
 interface SummaryShape {
   readonly summaryRole: "assistant" | "user" | "system";
   readonly format: Format | undefined;
