@@ -50,7 +50,7 @@ describe("between two compactions a request only grows", () => {
     expect(compared).toBeGreaterThan(40);
   });
 
-  const folder = fileURLToPath(new URL("../../../../shared/transcripts/", import.meta.url));
+  const folder = fileURLToPath(new URL("../../../../../shared/transcripts/", import.meta.url));
   const recorded = [
     "codex-agentv/019efedf-a8dc-7b20-ba1d-f1c6ff7ea96e.jsonl",
     "claude-code-packmind/77e148b8-d479-4609-8980-471c85003c07.jsonl",

@@ -6,7 +6,7 @@ import { normalizeUsage } from "../tokens/usage.ts";
 import type { MediaPart, Message, Part, TextPart } from "./message.ts";
 import { afterCompaction, calibrated, emptyCalibration, observeUsage } from "./request.ts";
 
-const ROOT = new URL("../../../shared/transcripts/", import.meta.url).pathname;
+const ROOT = new URL("../../../../../shared/transcripts/", import.meta.url).pathname;
 const present = existsSync(ROOT);
 
 /** One model call of a recorded session: what was new before it, what it answered, what it reported. */
