@@ -240,6 +240,22 @@ describe("sub-agents", () => {
     expect(JSON.stringify(requests.find(isSub)?.messages)).toContain("The parser waits.");
   });
 
+  it("works without a memory that cannot be recalled, and the parent is warned", async () => {
+    const folders = await channelWithMemory();
+    const memory = createChannelMemory(folders);
+    const { agent, requests } = await handing(() => ({ text: "Fine." }), {
+      ...folders,
+      memory: { ...memory, recall: () => Promise.reject(new Error("the index is gone")) },
+      subAgent: { contextMode: "contextual", memory: "relevant" },
+    });
+    const events = await play(agent, "Please review.");
+    expect(eventsOf(events, "subAgentEnded")[0]?.end).toBe("answered");
+    expect(requests.filter(isSub)).not.toHaveLength(0);
+    expect(eventsOf(events, "warning").map(({ diagnostic }) => diagnostic.message)).toContain(
+      "the index is gone",
+    );
+  });
+
   it("ends at its own bounds, and the parent hears of it", async () => {
     const { agent, requests } = await handing(() => ({ text: "Looking.", calls: [{ name: "read" }] }), {
       tools: [tool("read", () => "x")],

@@ -64,6 +64,7 @@ describe("a command line", () => {
     [["diff", "a"], "compact diff needs a second file", "Such as: compact diff"],
     [["inspcet", "a"], "there is no command inspcet", "Did you mean compact inspect?"],
     [["archive", "serch"], "there is no command archive serch", "Did you mean compact archive search?"],
+    [["storage", "ddll"], "there is no command storage ddll", "Did you mean compact storage ddl?"],
     [["help", "pln"], "there is no command pln", "Did you mean compact plan?"],
     [["help", "memory", "fo"], "there is no command memory fo", "compact memory --help lists the commands."],
     [["undo", "--help"], "there is no command undo", "compact --help lists the commands."],

@@ -214,6 +214,12 @@ function usageError(error: CommanderError, place: Place, argv: readonly string[]
     return noValue(argv.at(-1) ?? `--${flag}`, FLAGS[flag]);
   }
   if (error.code === "commander.excessArguments") return tooMany(place);
+  if (error.code === "commander.unknownCommand")
+    return noCommand(
+      quoted,
+      path,
+      (command.actions ?? []).map((action) => action.name),
+    );
   if (error.code === "commander.missingArgument") {
     return misuse(
       `${name} needs ${/^[aeiou]/.test(quoted) ? "an" : "a"} ${quoted.replace("-", " ")}`,

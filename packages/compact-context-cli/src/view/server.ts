@@ -279,6 +279,8 @@ async function search(params: URLSearchParams, store: ViewStore): Promise<Search
   let problems = 0;
   for (const record of records) {
     if (record === undefined || query.trim() === "") continue;
+    // Hits name the place of their message, which only a loaded record knows.
+    if (session !== null) await record.originals.load();
     const found = await record.originals.search(query, MAX_HITS);
     hits.push(...found.hits);
     problems += found.problems;

@@ -312,6 +312,20 @@ function requireOutputLimit({ config }: CompactManager): void {
   });
 }
 
+/** The result of work that the session can do without; undefined, with a warning, if it fails. */
+export async function orWarn<T>(
+  state: AgentState,
+  code: string,
+  work: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    state.emit({ type: "warning", diagnostic: diagnosticOf(error, code) });
+    return undefined;
+  }
+}
+
 /** Ports of managers created here: the host's own, skill hooks, and memory except for sub-agents' sessions. */
 function managerPorts(options: AgentOptions, state: () => AgentState): ManagerPorts {
   const { memory, managerPorts: given } = options;

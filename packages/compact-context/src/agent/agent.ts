@@ -9,7 +9,14 @@ import { escapeRuntimeTags, injectRuntimeContext, renderRuntimeContext } from ".
 import type { RecalledMemory } from "../memory/recall.ts";
 import { type AgentMessage, type AgentModel, agentMessageText } from "./agent-message.ts";
 import type { AgentOptions } from "./agent-options.ts";
-import { type AgentState, beginInJournal, betweenTurns, enterSession, openState } from "./agent-state.ts";
+import {
+  type AgentState,
+  beginInJournal,
+  betweenTurns,
+  enterSession,
+  openState,
+  orWarn,
+} from "./agent-state.ts";
 import { answered } from "./channel-journal.ts";
 import { type ContextView, contextView, type MemoryView, memoryView } from "./context-view.ts";
 import { type AgentEvent, type Diagnostic, diagnosticOf, type Spent } from "./event.ts";
@@ -268,16 +275,6 @@ async function recall(state: AgentState, text: string): Promise<string> {
   if (renderedText !== "")
     state.emit({ type: "recalled", items: state.recalled, characters: renderedText.length });
   return renderedText;
-}
-
-/** The result of work that the session can do without; undefined, with a warning, if it fails. */
-async function orWarn<T>(state: AgentState, code: string, work: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await work();
-  } catch (error) {
-    state.emit({ type: "warning", diagnostic: diagnosticOf(error, code) });
-    return undefined;
-  }
 }
 
 /** Words of a line that identify it. */

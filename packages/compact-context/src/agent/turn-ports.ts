@@ -7,18 +7,10 @@ import { objectOf, textOf } from "../providers/request.ts";
 import type { Recall } from "../recall/recall.ts";
 import { recallTools } from "../recall/tools.ts";
 import { type AgentMessage, type AgentModel, bareModelName } from "./agent-message.ts";
-import { AgentSession, type AgentState, relate, subSessionId } from "./agent-state.ts";
+import { AgentSession, type AgentState, orWarn, relate, subSessionId } from "./agent-state.ts";
 import { channelRecall } from "./channel-recall.ts";
 import type { SubAgent, SubAgentMemory } from "./definitions.ts";
-import {
-  addSpent,
-  type Diagnostic,
-  diagnosticOf,
-  NOTHING_SPENT,
-  type Spent,
-  spentOn,
-  type TurnEnd,
-} from "./event.ts";
+import { addSpent, type Diagnostic, NOTHING_SPENT, type Spent, spentOn, type TurnEnd } from "./event.ts";
 import { useSkillTool } from "./skills.ts";
 import { type AgentTool, type CallToCheck, outsideOf, refusalOf } from "./tool.ts";
 import { runTurn, type TurnPorts, type TurnResult } from "./turn.ts";
@@ -298,20 +290,19 @@ async function preamble(
   const session = scope === "relevant" ? "" : await sessionText(state, scope === "session" ? most : most / 2);
   if (scope === "session") return session;
   const sources = session === "" ? undefined : BESIDE_SESSION;
-  const found = await state.options.memory?.recall(task, { maxChars: most - session.length, sources });
+  const limits = { maxChars: most - session.length, sources };
+  const found = await orWarn(state, "recall-failed", async () => state.options.memory?.recall(task, limits));
   return [session, found?.renderedText ?? ""].filter((block) => block !== "").join("\n");
 }
 
-async function sessionText({ options, emit }: AgentState, most: number): Promise<string> {
-  const { channelDir, memory } = options;
+async function sessionText(state: AgentState, most: number): Promise<string> {
+  const { channelDir, memory } = state.options;
   if (channelDir === undefined) return "";
-  try {
+  const written = await orWarn(state, "memory-failed", async () => {
     await checkUser(channelDir, memory?.user);
-  } catch (error) {
-    emit({ type: "warning", diagnostic: diagnosticOf(error, "memory-failed") });
-    return "";
-  }
-  const written = await readChannelSession(channelDir);
+    return readChannelSession(channelDir);
+  });
+  if (written === undefined) return "";
   const text = escapeRuntimeTags(written.replace(/<!--[\s\S]*?-->/g, "").trim());
   const room = Math.floor(most) - renderRuntimeContext("x").length + 1;
   const cut = text.length <= room ? text : `${text.slice(0, room - 2)} …`;
