@@ -105,11 +105,15 @@ describe("a session of an archive", () => {
     );
   });
 
-  it("opens a message of a session that is not loaded yet, as after a change of the archive", async () => {
-    const store = new ViewStore();
-    store.add(createArchivedRecord("s/1", (await kept).source));
-    const found = await readRoute(new URL("/api/expand?session=s%2F1&message=2", "http://x"), store);
-    expect(found).toMatchObject({ role: "user", offset: 0 });
+  it("opens and finds a message of a session that is not loaded yet, as after a change of the archive", async () => {
+    const get = async (path: string): Promise<unknown> => {
+      const store = new ViewStore();
+      store.add(createArchivedRecord("s/1", (await kept).source));
+      return readRoute(new URL(path, "http://x"), store);
+    };
+    expect(await get("/api/expand?session=s%2F1&message=2")).toMatchObject({ role: "user", offset: 0 });
+    const { hits } = (await get("/api/search?q=topic3&session=s%2F1")) as SearchView;
+    expect(hits[0]?.message).toBeGreaterThan(0);
   });
 
   it("has a step for each estimate, with the tokens of the summary", async () => {
