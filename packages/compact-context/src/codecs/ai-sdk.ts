@@ -17,11 +17,14 @@ import {
   type Step,
   spoken,
 } from "./create-codec.ts";
-import { mediaFromUrl, mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
 import {
   arrayAt,
   copyWith,
   filled,
+  mediaFromUrl,
+  mediaFromValue,
+  mediaUrl,
+  mediaWords,
   type NativeObject,
   objectOf,
   ROLES,

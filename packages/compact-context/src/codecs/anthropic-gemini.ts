@@ -16,12 +16,16 @@ import {
   type Reading,
   type Step,
 } from "./create-codec.ts";
-import { mediaFromData, mediaFromUrl, mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
 import {
   arrayAt,
   copyWith,
   filled,
   inputObject,
+  mediaFromData,
+  mediaFromUrl,
+  mediaFromValue,
+  mediaUrl,
+  mediaWords,
   type NativeObject,
   objectOf,
   ROLES,

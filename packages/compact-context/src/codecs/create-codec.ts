@@ -16,8 +16,7 @@ import {
 import type { Codec } from "../core/ports.ts";
 import { requireList } from "../errors.ts";
 import { likelihood } from "./detect.ts";
-import { mediaWords } from "./media.ts";
-import { arrayAt, type NativeObject, objectAt, readNative, requireMessages } from "./native.ts";
+import { arrayAt, mediaWords, type NativeObject, objectAt, readNative, requireMessages } from "./native.ts";
 import { holdsOnlyResults, partsOf, type Slot, textPart } from "./slots.ts";
 
 /** What a codec reads from one native entry. Calls and results without a native id have the id "". */

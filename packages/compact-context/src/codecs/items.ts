@@ -15,13 +15,15 @@ import {
   type Reading,
   type Step,
 } from "./create-codec.ts";
-import { mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
 import {
   copyWith,
   filled,
   invalidMessages,
   isBlockList,
   isRole,
+  mediaFromValue,
+  mediaUrl,
+  mediaWords,
   type NativeObject,
   objectOf,
   ROLES,

@@ -17,12 +17,15 @@ import {
   type Step,
 } from "./create-codec.ts";
 import { instanceKind } from "./detect.ts";
-import { mediaFromUrl, mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
 import {
   copyWith,
   filled,
   inputObject,
   invalidMessages,
+  mediaFromUrl,
+  mediaFromValue,
+  mediaUrl,
+  mediaWords,
   type NativeObject,
   objectAt,
   objectOf,

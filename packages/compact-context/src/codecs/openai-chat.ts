@@ -8,12 +8,16 @@ import {
 } from "../core/message.ts";
 import { isObject } from "../errors.ts";
 import { createCodec, type NativeCodec, piecesOf, type Reading, type Step, spoken } from "./create-codec.ts";
-import { mediaFromData, mediaFromUrl, mediaFromValue, mediaUrl, mediaWords } from "./media.ts";
 import {
   arrayAt,
   copyWith,
   filled,
   isBlockList,
+  mediaFromData,
+  mediaFromUrl,
+  mediaFromValue,
+  mediaUrl,
+  mediaWords,
   type NativeObject,
   objectAt,
   objectOf,

@@ -8,13 +8,14 @@ import {
   type Reading,
   type Step,
 } from "./create-codec.ts";
-import { mediaFromData, mediaWords } from "./media.ts";
 import {
   copyWith,
   filled,
   inputObject,
   invalidMessages,
   isRole,
+  mediaFromData,
+  mediaWords,
   type NativeObject,
   ROLES,
   readMeta,

@@ -1,5 +1,4 @@
-import { type ImageSize, imageSize } from "../codecs/media.ts";
-import { copyWith, objectOf } from "../codecs/native.ts";
+import { copyWith, type ImageSize, imageSize, objectOf } from "../codecs/native.ts";
 import { carriesCompaction, jsonText } from "../core/message.ts";
 import { MOST_IMAGES, MOST_IMAGES_OF_SMALL, mostImages, SMALL_WINDOW } from "../core/policy.ts";
 import { isObject } from "../errors.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { imageSize, mediaFromValue } from "../codecs/media.ts";
+import { imageSize, mediaFromValue } from "../codecs/native.ts";
 import { imageTokens, mediaTokens, UNKNOWN_MEDIA_TOKENS } from "./media.ts";
 
 const base64 = (bytes: readonly number[]): string => btoa(String.fromCharCode(...bytes));

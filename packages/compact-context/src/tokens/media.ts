@@ -1,5 +1,4 @@
-import { type ImageSize, imageSize, type SizedMedia } from "../codecs/media.ts";
-import { type NativeObject, objectOf } from "../codecs/native.ts";
+import { type ImageSize, imageSize, type NativeObject, objectOf, type SizedMedia } from "../codecs/native.ts";
 import type { ImageFormula } from "./models.ts";
 
 /** Assumed cost of an image or file of unknown size or price. */
