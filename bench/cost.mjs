@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readTranscript } from "../test/support/dist/reader.js";
 import { replaySession } from "../test/support/dist/replay.js";
-import { countedAlone, earlySettings, settingsFor } from "../test/support/dist/settings.js";
+import { earlySettings, settingsFor } from "../test/support/dist/settings.js";
 import { number, table } from "./markdown.mjs";
 
 const root = fileURLToPath(new URL("../../shared/transcripts/", import.meta.url));
@@ -13,6 +13,12 @@ const demo = fileURLToPath(new URL("../packages/compact-context-cli/demo/session
 const WINDOW = 64_000;
 const MODELS = ["claude-opus-5-5", "gpt-6.1-sol", "gpt-5.5"];
 const COLUMNS = ["compact", "+ cold", "to 25 %", "trim", "mask", "summarize"];
+/** The settings without what the file does not hold: the messages of the file alone are replayed. */
+function countedAlone({ unseenTokens, ...settings }) {
+  const fixedTokens = settings.fixedTokens - unseenTokens;
+  return { ...settings, unseenTokens: 0, fixedTokens, tokensBefore: settings.tokensBefore - unseenTokens };
+}
+
 /** Smaller files hold no session that overflows the window. */
 const LEAST_BYTES = 100_000;
 

@@ -918,6 +918,13 @@ describe("config check", () => {
     expect(await run(["config", "check", "compact.yaml"])).toMatchObject({ code: 0, err: "" });
   });
 
+  it("checks the file that is named where several lie in the folder", async () => {
+    writeFileSync(join(folder, "compact.yaml"), "model: gpt-4o\n");
+    writeFileSync(join(folder, "compact.json"), "{}");
+    expect(await run(["config", "check"])).toMatchObject({ code: 1 });
+    expect(await run(["config", "check", "compact.yaml"])).toMatchObject({ code: 0, err: "" });
+  });
+
   it("guesses a name with two letters swapped", async () => {
     writeFileSync(join(folder, "compact.yaml"), "modle: gpt-4o\n");
     expect((await run(["config", "check"])).err).toContain("did you mean model?");

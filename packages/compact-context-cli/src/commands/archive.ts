@@ -171,11 +171,7 @@ export async function searchArchive(invocation: Invocation): Promise<number> {
     ...(hits.length === 0
       ? [...paragraph(`Nothing in the archive ${archive.location} holds ${text}.`, terminal.width), ""]
       : []),
-    ...hits.flatMap((hit) => [
-      `  ${terminal.paint("strong", oneLine(hit.role))}  ${terminal.paint("faint", `${oneLine(hit.sessionId)}  step ${hit.step}  ${oneLine(hit.archiveId)}`)}`,
-      `    ${truncate(firstWords(hit.snippet), terminal.width - 4)}`,
-      "",
-    ]),
+    ...hits.flatMap((hit) => hitLines(hit, terminal)),
     ...readNext(hits, flags).flatMap((line) => [terminal.paint("faint", `  ${line}`), ""]),
   ]);
   for (const { sessionId: id, step, line, problem } of problems) {
@@ -192,6 +188,15 @@ function readNext(hits: readonly SearchHit[], flags: Flags): string[] {
   return [
     ...(hits.length === MAX_HITS ? [`Only the best ${MAX_HITS} are shown; add words or a session.`] : []),
     `In full: ${commandLine(words, flags, ["config", "archive"])}`,
+  ];
+}
+
+function hitLines(hit: SearchHit, terminal: Terminal): string[] {
+  const where = `${oneLine(hit.sessionId)}  step ${hit.step}  ${oneLine(hit.archiveId)}`;
+  return [
+    `  ${terminal.paint("strong", oneLine(hit.role))}  ${terminal.paint("faint", where)}`,
+    `    ${truncate(firstWords(hit.snippet), terminal.width - 4)}`,
+    "",
   ];
 }
 

@@ -16,8 +16,7 @@ import { oneLine, paragraph, plural } from "../render/text.ts";
 export async function checkConfigFile({ words, flags, ports, terminal }: Invocation): Promise<number> {
   const { cwd, env } = ports;
   const named = words[0] ?? env.COMPACT_CONFIG;
-  const here = findConfig(cwd);
-  const file = named ?? (here === undefined ? undefined : basename(here));
+  const file = named ?? fileHere(cwd);
   const text = file === undefined ? "" : readConfigFile(resolve(cwd, file));
   const problems = await configProblems(text, file ?? "compact.yaml", { env, found: named === undefined });
   const valid = problems.length === 0;
@@ -32,6 +31,11 @@ export async function checkConfigFile({ words, flags, ports, terminal }: Invocat
   else ports.stderr.write(`${problemLines(problems, file).join("\n")}\n`);
   for (const warning of warnings) terminal.warn(warning);
   return code;
+}
+
+function fileHere(cwd: string): string | undefined {
+  const found = findConfig(cwd);
+  return found === undefined ? undefined : basename(found);
 }
 
 function validLine(file: string | undefined, { paint }: Terminal): string {

@@ -98,11 +98,7 @@ function planView(
     ...(rows.length < plan.entries.length ? ["  ⋮ marks messages that --all shows.", ""] : []),
     ...legend(plan, terminal),
     "",
-    ...paragraph(
-      `${formatCount(plan.tokensBefore)} tokens now, at most ${formatCount(plan.tokensAfter)} after (−${formatPercent(Math.max(0, plan.tokensBefore - plan.tokensAfter), plan.tokensBefore)}), of which the summary has up to ${formatCount(plan.summaryTokens)}.`,
-      terminal.width,
-    ),
-    ...paragraph("This is a dry run: nothing was changed.", terminal.width),
+    ...totals(plan).flatMap((text) => paragraph(text, terminal.width)),
     "",
   ];
 }
@@ -165,4 +161,12 @@ function actionsOf(entries: readonly PlannedMessage[]): string[] {
   return counts.map(({ action, count }) =>
     counts.length === 1 ? ACTIONS[action].word : `${formatCount(count)} ${ACTIONS[action].word}`,
   );
+}
+
+function totals(plan: CompactionPlan): string[] {
+  const saved = plan.tokensBefore - plan.tokensAfter;
+  return [
+    `${formatCount(plan.tokensBefore)} tokens now, at most ${formatCount(plan.tokensAfter)} after (−${formatPercent(Math.max(0, saved), plan.tokensBefore)}), of which the summary has up to ${formatCount(plan.summaryTokens)}.`,
+    "This is a dry run: nothing was changed.",
+  ];
 }

@@ -119,8 +119,7 @@ async function sessionIds(archive: Archive, idsByFolder: Map<string, string>): P
   const keys = new Set(ids.map((id) => sessionKey(id)));
   const folders = await readdir(archive.location, { withFileTypes: true }).catch(() => []);
   for (const { name } of folders.filter((entry) => entry.isDirectory() && !keys.has(entry.name))) {
-    const first = readFirstLine(join(archive.location, name, "events.jsonl")).catch(() => "");
-    const id = idsByFolder.get(name) ?? readEventLine(await first)?.sessionId;
+    const id = idsByFolder.get(name) ?? (await eventSessionId(join(archive.location, name, "events.jsonl")));
     if (id === undefined || sessionKey(id) !== name) continue;
     idsByFolder.set(name, id);
     ids.push(id);
@@ -178,6 +177,11 @@ async function holdsEvents(path: string): Promise<boolean> {
   return (
     readEventLine(line)?.name.startsWith("compact.") ?? /^\{"(?:version":\d+,")?name":"compact\./.test(line)
   );
+}
+
+/** The session of an events file; undefined if there is no such file. */
+async function eventSessionId(path: string): Promise<string | undefined> {
+  return readEventLine(await readFirstLine(path).catch(() => ""))?.sessionId;
 }
 
 async function readFirstLine(path: string): Promise<string> {

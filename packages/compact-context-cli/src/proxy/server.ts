@@ -41,18 +41,19 @@ const COMPACTION_MS = 60_000;
 
 /** Starts the proxy server; rejects with `InvalidUsage` if the port is in use. */
 export async function startProxy(options: ProxyOptions): Promise<LocalServer> {
-  const app = new Hono<{ Bindings: HttpBindings }>();
+  let port = 0;
+  const app = createApp(options, () => port);
   const server = await startLocalServer({
     port: options.port,
     fetch: app.fetch,
     requestTimeout: 60_000,
     maxHeaderSize: 65_536,
   });
-  addRoutes(app, server.port, options);
+  port = server.port;
   return server;
 }
 
-function addRoutes(app: Hono<{ Bindings: HttpBindings }>, port: number, options: ProxyOptions): void {
+function createApp(options: ProxyOptions, port: () => number): Hono<{ Bindings: HttpBindings }> {
   const { sessions, tally, problem } = options;
   const wire = createWire({
     manager: sessions.managerOf,
@@ -64,6 +65,7 @@ function addRoutes(app: Hono<{ Bindings: HttpBindings }>, port: number, options:
     onWarning: problem,
     fetch: (input, init) => fetch(input, { ...init, headers: passedOn(new Headers(init?.headers)) }),
   });
+  const app = new Hono<{ Bindings: HttpBindings }>();
   app.use(programsOnly(port));
   app.use(async (context, next) => {
     await next();
@@ -101,44 +103,46 @@ function addRoutes(app: Hono<{ Bindings: HttpBindings }>, port: number, options:
     if (!context.req.raw.signal.aborted) problem(`the provider could not be reached: ${reasonOf(error)}`);
     return context.json(errorBody(`compact proxy: ${reasonOf(error)}`, "api_error"), 502);
   });
+  return app;
 }
 
 /** A call with a JSON body. */
 interface Passing {
   readonly call: WireCall;
+  /** As the client sent it. */
   readonly bytes: Uint8Array;
+  /** Bytes of the body, uncompressed. */
+  readonly size: number;
   readonly body: Json;
   readonly target: URL;
+  /** With the client's headers, if no others are given. */
   send(body: Uint8Array, headers?: Headers): Promise<Response>;
 }
 
 /** Handles one call: compacts, forwards, and streams the answer back. */
 async function passOn(context: Context, wire: Wire, options: ProxyOptions): Promise<Response> {
   const { raw } = context.req;
-  let { headers } = raw;
-  let bytes = new Uint8Array(await raw.arrayBuffer());
-  const send: Passing["send"] = (body, given = headers) => forward(context, options, body, given);
+  const bytes = new Uint8Array(await raw.arrayBuffer());
+  const send: Passing["send"] = (body, headers) => forward(context, options, body, headers);
   const unmodified = async (reason: string, response = () => send(bytes)): Promise<Response> => {
     options.tally.count("unmodified");
     options.problem(`a call was sent unmodified: ${reason}`);
     return marked(await response(), "sent-unmodified");
   };
-  const target = targetOf(options.upstreams, new URL(raw.url), headers);
+  const target = targetOf(options.upstreams, new URL(raw.url), raw.headers);
+  const headers = new Headers(raw.headers);
   // Some clients name no content type, or a wrong one.
   if (callKind(target) === undefined && !/json/.test(headers.get("content-type") ?? "")) return send(bytes);
-  const packed = headers.get("content-encoding") ?? "identity";
-  if (packed !== "identity") {
-    const plain = await unpacked(bytes, packed);
-    if (plain === undefined) return unmodified(`its body is compressed and cannot be read (${packed})`);
-    bytes = plain;
-    headers = new Headers(headers);
-    headers.delete("content-encoding");
-  }
-  const body = jsonIn(bytes);
-  if (body === undefined) return send(bytes);
+  const packing = headers.get("content-encoding") || "identity";
+  headers.delete("content-encoding");
+  const read = await readBody(bytes, packing.trim().toLowerCase());
+  if (read === undefined)
+    return packing === "identity"
+      ? send(bytes)
+      : unmodified(`its compressed body (${packing}) cannot be read`);
   let call: WireCall;
   try {
-    call = await wire(target, headers, body, raw.signal);
+    call = await wire(target, headers, read.body, raw.signal);
   } catch (error) {
     if (raw.signal.aborted) throw error;
     return unmodified(errorMessage(error));
@@ -147,16 +151,21 @@ async function passOn(context: Context, wire: Wire, options: ProxyOptions): Prom
   if (session === undefined || passedBy === "server_managed") return call.send(() => send(bytes));
   if (passedBy === "failed")
     return unmodified("it could not be compacted", () => call.send(() => send(bytes)));
-  return (options.dryRun ? watch : sendCompacted)({ call, bytes, body, target, send }, options);
+  const one = { call, bytes, ...read, target, send };
+  return (options.dryRun ? watch : sendCompacted)(one, options);
 }
 
 async function sendCompacted(one: Passing, options: ProxyOptions): Promise<Response> {
-  const { call, bytes, body, send } = one;
+  const { call, bytes, size, body, send } = one;
   let isChanged = false;
   const response = await call.send((sent, report) => {
     isChanged = sent !== body;
+    if (!isChanged) {
+      tell(one, options, size, report);
+      return send(bytes);
+    }
     // For text, fetch would name a content type of its own.
-    const own = isChanged ? new TextEncoder().encode(JSON.stringify(sent)) : bytes;
+    const own = new TextEncoder().encode(JSON.stringify(sent));
     tell(one, options, own.length, report);
     return send(own, call.headers);
   });
@@ -170,7 +179,7 @@ async function sendCompacted(one: Passing, options: ProxyOptions): Promise<Respo
 
 /** Sends the call unchanged; its usage is not learned from, since it does not measure the compacted request. */
 async function watch(one: Passing, options: ProxyOptions): Promise<Response> {
-  tell(one, options, one.bytes.length, one.call.report);
+  tell(one, options, one.size, one.call.report);
   const response = await one.send(one.bytes);
   const kind = callKind(one.target);
   if (kind === undefined) return response;
@@ -184,14 +193,14 @@ async function watch(one: Passing, options: ProxyOptions): Promise<Response> {
 }
 
 function tell(
-  { call: { session = "" }, bytes, body, target }: Passing,
+  { call: { session = "" }, size, body, target }: Passing,
   options: ProxyOptions,
   bytesSent: number,
   report: CompactionReport | undefined,
 ): void {
   const compacted = report?.compacted === true;
   const model = modelOf(target, body);
-  options.tally.sent({ session, model, compacted, bytesGiven: bytes.length, bytesSent });
+  options.tally.sent({ session, model, compacted, bytesGiven: size, bytesSent });
   options.changed(compacted ? report : undefined);
 }
 
@@ -269,30 +278,31 @@ function untilCut(
   });
 }
 
-/** How Node unpacks a body; Node 20 has no `zstd`. */
-const UNPACK: Readonly<Record<string, typeof zlib.gunzip | undefined>> = {
-  gzip: zlib.gunzip,
-  deflate: zlib.inflate,
-  br: zlib.brotliDecompress,
-  zstd: "zstdDecompress" in zlib ? (zlib.zstdDecompress as typeof zlib.gunzip) : undefined,
-};
+/** How Node unpacks a body; before 22.15 it has no `zstd`. */
+const UNPACK = new Map<string, unknown>([
+  ["gzip", zlib.gunzip],
+  ["x-gzip", zlib.gunzip],
+  ["deflate", zlib.inflate],
+  ["br", zlib.brotliDecompress],
+  ["zstd", "zstdDecompress" in zlib ? zlib.zstdDecompress : undefined],
+]);
 
-/** Undefined for a body that is damaged, too large, or packed in another way. */
-async function unpacked(bytes: Uint8Array, encoding: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  const unpack = UNPACK[encoding.toLowerCase()];
-  if (unpack === undefined) return undefined;
-  const whole = promisify<Uint8Array, zlib.ZlibOptions, Buffer>(unpack);
-  return whole(bytes, { maxOutputLength: MOST_BODY_BYTES }).then(
-    (plain) => new Uint8Array(plain),
-    () => undefined,
-  );
-}
-
-/** The object in a JSON body; undefined for anything else. */
-function jsonIn(bytes: Uint8Array): Json | undefined {
+/** The object in a body, and its bytes; undefined for one that is no JSON, damaged, too large, or packed in another way. */
+async function readBody(
+  bytes: Uint8Array,
+  packing: string,
+): Promise<Pick<Passing, "body" | "size"> | undefined> {
+  const unpack = UNPACK.get(packing) as typeof zlib.gunzip | undefined;
+  if (unpack === undefined && packing !== "identity") return undefined;
   try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    return isObject(value) ? value : undefined;
+    const plain =
+      unpack === undefined
+        ? bytes
+        : await promisify<Uint8Array, zlib.ZlibOptions, Uint8Array>(unpack)(bytes, {
+            maxOutputLength: MOST_BODY_BYTES,
+          });
+    const body: unknown = JSON.parse(new TextDecoder().decode(plain));
+    return isObject(body) ? { body, size: plain.length } : undefined;
   } catch {
     return undefined;
   }
@@ -309,10 +319,10 @@ function errorBody(message: string, type: string) {
  * Admits programs on this computer and rejects web pages. The host must be the server's own, which excludes
  * DNS rebinding; browsers send an origin or a site with cross-origin requests, programs send neither.
  */
-function programsOnly(port: number): MiddlewareHandler {
-  const hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
+function programsOnly(port: () => number): MiddlewareHandler {
   return async (context, next) => {
     const { headers } = context.req.raw;
+    const hosts = [`127.0.0.1:${port()}`, `localhost:${port()}`];
     if (!hosts.includes(headers.get("host") ?? ""))
       return context.text("This server answers to its own address only.\n", 421);
     // A path that begins with two slashes would be parsed as another host.

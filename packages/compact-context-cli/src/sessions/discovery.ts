@@ -214,7 +214,8 @@ async function* exportChunks(storage: string, id: string, info: unknown): AsyncG
 
 /** In order of creation: OpenCode's ids ascend. */
 async function jsonFiles(folder: string): Promise<string[]> {
-  return (await filesBelow(folder, 0, isJson)).map(({ path }) => path).sort();
+  const names = (await entriesOf(folder)).filter((entry) => entry.isFile() && isJson(entry.name));
+  return names.map(({ name }) => join(folder, name)).sort();
 }
 
 function isJson(name: string): boolean {
@@ -223,6 +224,9 @@ function isJson(name: string): boolean {
 
 async function readJson(path: string): Promise<unknown> {
   try {
+    const { size } = await stat(path);
+    // Larger than any real session, let alone one part of it.
+    if (size > 256 * 1024 * 1024) return undefined;
     return JSON.parse(await readFile(path, "utf8"));
   } catch {
     return undefined;
@@ -235,6 +239,11 @@ interface FoundFile {
   readonly changed: number;
 }
 
+/** The entries of a folder; empty if it is missing or unreadable. */
+async function entriesOf(folder: string): Promise<readonly Dirent[]> {
+  return readdir(folder, { withFileTypes: true }).catch(() => []);
+}
+
 /** Non-empty files below a folder, at most `depth` folders down, filtered by name; links are not followed. */
 async function filesBelow(
   folder: string,
@@ -242,8 +251,7 @@ async function filesBelow(
   isWanted: (name: string) => boolean,
 ): Promise<FoundFile[]> {
   const found: FoundFile[] = [];
-  const entries: readonly Dirent[] = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  for (const entry of entries) {
+  for (const entry of await entriesOf(folder)) {
     const path = join(folder, entry.name);
     if (entry.isDirectory() && depth > 0) found.push(...(await filesBelow(path, depth - 1, isWanted)));
     if (!entry.isFile() || !isWanted(entry.name)) continue;

@@ -108,7 +108,14 @@ export const agentDojo: DocumentFormat = documentFormat(
 function dojoEntry(entry: unknown): unknown {
   const message = recordOf(entry);
   if (message.role !== "tool" || typeof message.error !== "string") return entry;
-  return { ...message, content: [piecesText(message.content), message.error].filter(Boolean).join("\n") };
+  return { ...message, content: [dojoText(message.content), message.error].filter(Boolean).join("\n") };
+}
+
+function dojoText(content: unknown): string {
+  if (!Array.isArray(content)) return textOf(content);
+  return content
+    .map((block: unknown) => stringOf(recordOf(block).content) ?? textOf(recordOf(block).text))
+    .join("\n");
 }
 
 /** Inspect's evaluation logs; the first sample is read, long strings are looked up in its attachments. */
@@ -305,14 +312,9 @@ function readHistory(entries: readonly JsonRecord[]): Reading[] {
   });
 }
 
-/** A text, or the texts of blocks; AgentDojo calls a block's text its content. */
 function piecesText(content: unknown): string {
   if (!Array.isArray(content)) return textOf(content);
-  const texts = content.map((piece: unknown) => {
-    const { text, content: own } = recordOf(piece);
-    return stringOf(text) ?? stringOf(own) ?? textOf(piece);
-  });
-  return texts.join("\n");
+  return content.map((piece: unknown) => stringOf(recordOf(piece).text) ?? textOf(piece)).join("\n");
 }
 
 function actionsOf(entry: JsonRecord, id: string): ToolCallPart[] {

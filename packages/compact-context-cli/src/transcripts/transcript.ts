@@ -351,7 +351,7 @@ export function usageOf(
             const { cost } = recordOf(usage);
             // Agents write zero if they know no price.
             const dollars = (numberOf(cost) ?? numberOf(recordOf(cost).total)) || undefined;
-            return prompt === 0 ? [] : [{ segment, index, usage, promptTokens: prompt, dollars }];
+            return prompt <= 0 ? [] : [{ segment, index, usage, promptTokens: prompt, dollars }];
           }),
     ),
   );
