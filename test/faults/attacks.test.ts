@@ -127,6 +127,15 @@ describe.skipIf(!posix)("links, folders and files that somebody planted", () => 
     expect(readdirSync(join(folder, "elsewhere"))).toEqual([]);
   });
 
+  it("attack 10: a value that is missing behind a link has no version, one that is there is refused", async () => {
+    mkdirSync(join(root, "l1"), { recursive: true });
+    writeFileSync(join(root, "l1/there"), "x");
+    symlinkSync(join(root, "l1"), join(root, "l2"));
+    const driver = createFsDriver({ root });
+    expect(await driver.version("l2/missing")).toBeUndefined();
+    await expect(driver.version("l2/there")).rejects.toMatchObject(failed);
+  });
+
   it("attack 11: a log with a second name is not appended to", async () => {
     mkdirSync(join(root, "s"), { recursive: true });
     writeFileSync(join(folder, "target"), "kept\n");

@@ -168,6 +168,7 @@ function writePiece(piece: Content): unknown {
   return textPart(mediaWords(piece));
 }
 
+/** Adjacent results share one tool message. */
 function buildStep(step: Step, context: BuildContext): unknown {
   const { role, content, calls, results } = step;
   if (role === "tool")

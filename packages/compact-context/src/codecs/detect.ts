@@ -91,6 +91,7 @@ function voteOnBlocks(content: unknown, vote: (block: NativeObject, type: string
   return strongest;
 }
 
+/** True if `value` is a list whose first entry is an object with these keys. */
 function firstHas(value: unknown, ...keys: readonly string[]): boolean {
   const first: unknown = Array.isArray(value) ? value[0] : undefined;
   return isObject(first) && keys.every((key) => key in first);
@@ -173,13 +174,14 @@ function agentsBlock(block: NativeObject, type: string): Vote {
 
 // ---- Anthropic
 
-const ANTHROPIC_BLOCKS =
+/** Types that only Anthropic has, whatever the block holds. */
+const OWN_BLOCKS =
   /^(redacted_thinking|container_upload|mcp_tool_listing|tool_addition|tool_removal|fallback)$/;
 
 /** Types that other providers have too are weak evidence. */
 function anthropicBlock(block: NativeObject, type: string): Vote {
   if (/tool_(use|result)$/.test(type)) return 1;
-  if (ANTHROPIC_BLOCKS.test(type)) return 0.9;
+  if (OWN_BLOCKS.test(type)) return 0.9;
   if (/^(text|compaction)$/.test(type)) return 0.45;
   if (type === "thinking") return "thinkingSignature" in block ? -1 : 0.9;
   if (/^(image|document)$/.test(type)) return isObject(block.source) ? 0.95 : -1;

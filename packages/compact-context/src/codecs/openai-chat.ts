@@ -151,7 +151,8 @@ function readCall(call: NativeObject, place: string): ToolCallPart {
 
 function resultSlot(entry: NativeObject, place: string): Slot {
   const { error } = entry;
-  const failed = ![undefined, null, false, ""].includes(error as string) || entry.is_error === true;
+  const failed =
+    (error !== undefined && error !== null && error !== false && error !== "") || entry.is_error === true;
   const content = resultContent(entry.content, (blocks) => spokenSlots(blocks, `${place}.content`));
   const name = filled(entry.name) ?? entry.function;
   return slot(entry, resultPart(filled(entry.tool_call_id) ?? entry.id, content, failed, name), place);

@@ -152,12 +152,15 @@ export function readLayer({ value, problems: found, problemAt, spell = (name) =>
     const isModels = note.schema.type === "object";
     const problem = (message: string): ConfigProblem => problemAt(written, "value", message);
     values.set(path.join("."), { path, value: isModels ? undefined : given, problem });
-    for (const [name, inner] of isModels ? entriesOf(given, "names", problem) : []) {
+    if (!isModels) {
+      for (const fault of faultsOf(note, given))
+        report(problemAt([...written, ...fault.path], "value", fault.message));
+      return;
+    }
+    for (const [name, inner] of entriesOf(given, "names", problem)) {
       if (name === "__proto__") report(problem("cannot hold `__proto__`"));
       else read(ofModel, inner, [...path, name], [...path, name]);
     }
-    for (const fault of isModels ? [] : faultsOf(note, given))
-      report(problemAt([...written, ...fault.path], "value", fault.message));
   };
 
   const suggestion = (key: string, group: Group): string =>
@@ -291,18 +294,19 @@ function checkTogether(
   const target = { path: ["policy", "target_context_tokens"], value: policy.targetContextTokens };
   const ceiling = { path: ["policy", "max_tokens"], value: policy.maxTokens };
   const summary = { path: ["summarizer", "max_summary_tokens"], value: summarizer.maxSummaryTokens };
-  const left = (window ?? 0) - policy.hardCapBuffer;
-  // If nothing is left, the buffer itself is at fault.
-  const budget = { ...windowAt, name: "the window without its buffer", value: left > 0 ? left : undefined };
+  const left = window === undefined ? undefined : window - policy.hardCapBuffer;
+  const budget = { ...windowAt, name: "the window without its buffer" };
   const pairs: [Bound, Bound][] = [
     [buffer, windowAt],
     [target, ceiling],
-    [target, budget],
+    // If nothing is left, the buffer itself is at fault.
+    [target, { ...budget, value: left !== undefined && left <= 0 ? undefined : left }],
     [summary, ceiling],
   ];
-  const isWrong = ([small, large]: [Bound, Bound]): boolean =>
-    small.value !== undefined && large.value !== undefined && small.value >= large.value;
-  const contradictions = pairs.filter(isWrong).map(([small, large]) => contradiction(small, large, layers));
+  const contradictions = pairs.flatMap(([small, large]) => {
+    if (small.value === undefined || large.value === undefined || small.value < large.value) return [];
+    return [contradiction(small, large, layers)];
+  });
   const kind = layers.findLast(({ values }) => values.has("storage.kind"))?.values.get("storage.kind");
   if (kind === undefined || storage.kind !== "s3" || storage.bucket !== undefined) return contradictions;
   return [...contradictions, kind.problem(NO_BUCKET)];

@@ -224,12 +224,12 @@ function readValue(
   name: string,
   text: string,
 ): Pick<Source, "value" | "problems"> {
-  const plain = (value: unknown) => ({ value, problems: [] });
+  const found = (value: unknown) => ({ value, problems: [] });
   if (type === "number" || type === "integer")
-    return plain(/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : text);
-  if (type === "boolean") return plain(BOOLEANS.get(text.toLowerCase()) ?? text);
+    return found(/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(text) ? Number(text) : text);
+  if (type === "boolean") return found(BOOLEANS.get(text.toLowerCase()) ?? text);
   if (type === "object" || (type === "array" && text.startsWith("["))) return readDocument(text, name);
-  return plain(type === "array" ? text.split(LIST_COMMA).map((entry) => entry.trim()) : text);
+  return found(type === "array" ? text.split(LIST_COMMA).map((entry) => entry.trim()) : text);
 }
 
 function unknownVariables(env: Environment): string[] {

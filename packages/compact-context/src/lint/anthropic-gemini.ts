@@ -31,6 +31,7 @@ const COMPACTION = 'Claude: "Compaction"';
 const SYSTEM = "https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages";
 const VISION = 'Claude: "Vision", image limits';
 
+/** Cache breakpoints per request. */
 const MOST_CACHE_MARKS = 4;
 
 const IMAGES_AT_ONCE = 20;

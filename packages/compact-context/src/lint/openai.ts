@@ -97,6 +97,7 @@ function unalternating(entries: readonly Entry[]): Finding[] {
     before = role;
     if (repeats && run.length > 0 && run.at(-1) === entries[index - 1]) run.push(entry);
     else run = [entry];
+    // It still grows; mends run once every entry has been looked at.
     const own = run;
     return repeats ? [atEntry(entry, undefined, (editor) => alternate(editor, own, entry))] : [];
   });

@@ -91,6 +91,7 @@ function compilePattern(pattern: string | RegExp, index: number): PatternSearch 
   }
 }
 
+/** Flags that affect what matches. */
 const FLAGS = "imsuv";
 /** `(?i)` at the start, as in Python and Go. */
 const INLINE_FLAGS = /^\(\?([a-zA-Z]+)\)/;

@@ -72,6 +72,7 @@ describe("what looks like code, words or a reference, and is a secret", () => {
     ["the password is @@", "gardenKettle*2+1"],
     ["DB_PASSWORD=@@", "return!0garden"],
     ["the password is @@", "return!0ab"],
+    ["DB_USER=Postgres\nDB_PASSWORD=@@", "Postgres"],
     ["DB_PASSWORD=@@", "e2e_garden"],
     ["DB_PASSWORD=@@", "k8s-Garden"],
     ["API_KEY=@@", "e2e8Qz2mLw9Xr4Tv7B"],
@@ -339,6 +340,7 @@ describe("what looks like a secret, and is something else", () => {
     '\t" otter": 2375,\n\tpassword: 2376,\n\tkettle: 2378,',
     "this.token === 'ddd' ? short : this.token === 'dddd' ? long : other",
     'lastToken = "?MILL";',
+    'if (token === "?AB") {',
     // What stands for a secret, or hides it
     "SECRET_KEY=change-me-in-mill",
     "API_TOKEN=%%MILL_TOKEN%%",

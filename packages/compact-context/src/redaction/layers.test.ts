@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createPatternSearch } from "./custom-patterns.ts";
-import { createBlockRedactor } from "./private-keys.ts";
+import { createBlockRedactor, withoutSplitSecrets } from "./private-keys.ts";
 import { createRedactor, redact, WITHHELD } from "./redactor.ts";
 import { ALPHABETS, checksumOf, tokenFormats } from "./tokens.ts";
 
@@ -278,6 +278,20 @@ describe("parts and blocks", () => {
       for (const line of key.split("\n").slice(1, 4)) expect(shown).not.toContain(line.slice(-8));
     }
   });
+});
+
+it("looks at neighbouring texts without copying the rest of the list", () => {
+  let copied = 0;
+  class Texts extends Array<string> {
+    override slice(start?: number, end?: number): string[] {
+      const slice = super.slice(start, end);
+      copied += slice.length;
+      return slice;
+    }
+  }
+  const texts = Texts.from({ length: 100 }, (_, index) => `text${index}`);
+  expect(withoutSplitSecrets(texts, () => [])).toBe(texts);
+  expect(copied).toBe(0);
 });
 
 describe("attacks", () => {

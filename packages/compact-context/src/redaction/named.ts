@@ -213,6 +213,8 @@ const OF_PROGRAM = /(?<![a-z])([a-z]{3,16})_(?:root_)?pass(?:word)?["']?[ \t]{0,
 /** True for a value that equals the name of the user or of the program: the default of local databases. */
 function isUsersName(text: string, { start, end }: Span): boolean {
   const value = text.slice(start, end);
+  // USER ignores case: a password with a capital is one, whatever the user is called.
+  if (!/^[a-z_-]{2,16}$/.test(value)) return false;
   const around = text.slice(Math.max(0, start - 160), end + 160);
   const program = OF_PROGRAM.exec(text.slice(Math.max(0, start - 60), start))?.[1];
   return program?.toLowerCase() === value || [...around.matchAll(USER)].some(([, user]) => user === value);

@@ -24,6 +24,7 @@ export const IBAN: RegExp = new RegExp(
   "g",
 );
 
+/** Personal data; every repetition is bounded. */
 const PERSONAL: readonly PersonalFact[] = [
   {
     kind: "email",

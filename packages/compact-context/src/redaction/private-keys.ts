@@ -170,7 +170,8 @@ function cutShared(
   index: number,
   find: Finder,
 ): void {
-  const [text = "", next = ""] = texts.slice(index);
+  const text = texts[index] ?? "";
+  const next = texts[index + 1] ?? "";
   const first = text.slice(-WINDOW).split(/\s/).at(-1) ?? "";
   const [second = ""] = /^\S{1,4096}/.exec(next) ?? [];
   if (first === "" || second === "") return;

@@ -141,6 +141,8 @@ export function isQuotedSecret(value: string, name: string): boolean {
   if (isPasswordName(name)) return true;
   if (DRAWN.test(name) && UNDRAWN.test(value)) return false;
   if (/secret|key/i.test(name)) return !/^[A-Z]+(?:_[A-Z]+)+$/.test(value);
+  // A kind of token, `?EOL`
+  if (/^[?][A-Z]{2,4}$/.test(value)) return false;
   return !isWords(value.replace(/^[?@:.]/, "")) || /^[a-z]+\d+$/.test(value);
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { knownModels, lookUpModel, type ModelMatch } from "./models.ts";
+import { knownModels, lookUpModel, type ModelMatch, withCost } from "./models.ts";
 import { PROFILES } from "./token-counter.ts";
 
 describe("the model table", () => {
@@ -154,5 +154,30 @@ describe("overrides", () => {
   it("make an unknown model known", () => {
     const overrides = { "in-house-1": { window: 40_000, encoding: "cl100k_base" } } as const;
     expect(lookUpModel("in-house-1", overrides)).toMatchObject({ known: true, window: 40_000 });
+  });
+});
+
+describe("the cost of an attempt", () => {
+  const attempt = {
+    model: "gpt-4o",
+    prompt: "own@1",
+    strategy: "task_state",
+    input: "text",
+    part: 1,
+    parts: 1,
+    maxTokens: 1000,
+    outcome: "accepted",
+    durationMs: 1,
+    inputTokens: 1000,
+    outputTokens: 100,
+    costUsd: 7,
+  } as const;
+  const usage = { input: 1_000_000, cacheRead: 0, cacheWrite: 0, output: 0 };
+
+  it("is what the summarizer told where the usage does not give it", () => {
+    expect(withCost(attempt, {})).toMatchObject({ provider: "openai", costUsd: 7 });
+    const hourly = { ...attempt, usage: { ...usage, cacheWrite: 10, write1h: 10 } };
+    expect(withCost(hourly, {}).costUsd).toBe(7);
+    expect(withCost({ ...attempt, usage }, {}).costUsd).toBe(2.5);
   });
 });

@@ -1,5 +1,5 @@
 import type { ReportedUsage, SummaryAttempt } from "../core/ports.ts";
-import { requireOptions, requireText } from "../errors.ts";
+import { defined, requireOptions, requireText } from "../errors.ts";
 import { MODEL_TABLE } from "./models-table.ts";
 
 /** Encodings with a public vocabulary, included in the package. */
@@ -369,10 +369,10 @@ function modelNamed(name: string, models: ModelOverrides): ModelLookup {
   return whole.known ? whole : lookUpModel(name.slice(name.indexOf(":") + 1), models);
 }
 
-/** Adds the model's provider to an attempt, and its cost if usage and prices are known. */
+/** Adds the model's provider to an attempt, and its cost if usage and prices are known; else the told cost stays. */
 export function withCost(attempt: SummaryAttempt, models: ModelOverrides): SummaryAttempt {
   const model = modelNamed(attempt.model, models);
   const provider = model.known ? model.provider : undefined;
   const costUsd = attempt.usage && costOf(attempt.usage, model);
-  return { ...attempt, provider, costUsd };
+  return { ...attempt, provider, ...defined({ costUsd }) };
 }

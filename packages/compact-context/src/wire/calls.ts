@@ -17,6 +17,7 @@ export interface CallKind {
   readonly field: "messages" | "input" | "contents";
   /** Only counts tokens. */
   readonly counts?: true;
+  /** Content that is sent next to the list. */
   beside(body: Json): Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">;
   /** Fields by which the provider itself stores or compacts the conversation; empty if it does not. */
   serverManaged(body: Json): readonly string[];
@@ -213,6 +214,7 @@ export function pathOf(url: string | URL): string {
   return new URL(url, "http://page").pathname;
 }
 
+/** The same URL with a suffix added to its path. */
 export function below(url: string | URL, path: string): string {
   const [address = "", ...query] = String(url).split(/(?=[?#])/);
   return `${address}${path}${query.join("")}`;

@@ -164,8 +164,10 @@ async function look(shared: Shared, request: Request): Promise<WireCall> {
   const kind = callKind(url);
   const list = kind === undefined ? undefined : listIn(kind, body);
   if (kind === undefined || list === undefined) {
-    const message = `calls of ${pathOf(url)} carry a conversation that is not compacted: the interface is not known`;
-    if (hasConversation(body)) shared.warnOnce(message);
+    if (hasConversation(body)) {
+      const message = `calls of ${pathOf(url)} carry a conversation that is not compacted: the interface is not known`;
+      shared.warnOnce(message);
+    }
     return pass(request, undefined, "no_model_call");
   }
   const { manager: given, sessionId } = shared.options;

@@ -42,6 +42,7 @@ export function compactBeforeModel(options: BeforeModelOptions): (call: ModelCal
   };
 }
 
+/** Events carry the usage of the call that produced them. */
 function newestUsage(invocation: unknown): unknown {
   const { events } = objectOf(objectOf(invocation).session);
   return objectsIn(events).findLast(({ usageMetadata }) => usageMetadata !== undefined)?.usageMetadata;

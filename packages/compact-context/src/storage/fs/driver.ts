@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { ListOptions, StorageDriver } from "../../core/ports.ts";
 import { hasCode, requireOptions, requireText } from "../../errors.ts";
 import { checkedDriver, isKey } from "../keys.ts";
@@ -58,7 +58,8 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
     location,
     inTurn: "all",
     get: (key) => told(key, () => folders.find(key, readNewest)),
-    version: (key) => told(key, () => folders.find(key, readVersion)),
+    version: (key) =>
+      told(key, async () => ((await isMissing(root, key)) ? undefined : folders.find(key, readVersion))),
     async *stream(key) {
       const open = (file: PlacedFile): Promise<OpenFile | undefined> => openPlain(file, constants.O_RDONLY);
       const find = () => folders.find(key, (place) => newestFile(place, open));
@@ -88,6 +89,24 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
       }
     },
   });
+}
+
+/**
+ * True if one to three stats show that nothing exists at a key, which holds for most version lookups.
+ * Symbolic links are followed here: a link can only make a value look missing, and write access that allows a
+ * link allows deletion too.
+ */
+async function isMissing(root: string, key: string): Promise<boolean> {
+  const path = join(root, key);
+  const folder = dirname(path);
+  const place = { folder, shown: folder, name: basename(path) };
+  try {
+    if ((await statsAt(folder)) === undefined) return true;
+    const first = await statsAt(versionFile(place, 0).path);
+    return first === undefined && (await statsAt(versionFile(place, 1).path)) === undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** Consumes the temporary file, also where it fails. */

@@ -47,3 +47,15 @@ it("stores nothing of a long value whose call is aborted meanwhile", async () =>
   await expect(slow).rejects.toMatchObject({ code: "Aborted" });
   expect(await driver.get("a/b")).toBeUndefined();
 });
+
+it("tells the entries that were there at the start, also those deleted meanwhile", async () => {
+  const driver = createMemoryDriver();
+  for (const key of ["b", "c", "a"]) await driver.put(key, key);
+  const keys: string[] = [];
+  for await (const { key } of driver.entries?.("") ?? []) {
+    keys.push(key);
+    await driver.delete("b");
+    await driver.delete("c");
+  }
+  expect(keys).toEqual(["a", "b", "c"]);
+});

@@ -7,9 +7,6 @@ export function createMemoryDriver(now: () => Date = platform.now): StorageDrive
   const values = new Map<string, StoredValue & { readonly at: number }>();
   let writes = 0;
 
-  const keysBelow = (prefix: string): string[] =>
-    [...values.keys()].filter((key) => key.startsWith(prefix)).sort();
-
   const write = (key: string, value: string): { version: string } => {
     writes += 1;
     const version = String(writes);
@@ -40,15 +37,14 @@ export function createMemoryDriver(now: () => Date = platform.now): StorageDrive
       write(key, (values.get(key)?.value ?? "") + text);
     },
     async list(prefix, { after = "", limit } = {}) {
-      return keysBelow(prefix)
-        .filter((key) => key > after)
-        .slice(0, limit);
+      const found = [...values.keys()].filter((key) => key.startsWith(prefix) && key > after);
+      return found.sort().slice(0, limit);
     },
     async *entries(prefix) {
-      for (const key of keysBelow(prefix)) {
-        const stored = values.get(key);
-        if (stored === undefined) continue;
-        yield { key, bytes: new TextEncoder().encode(stored.value).length, at: stored.at };
+      const found = [...values].filter(([key]) => key.startsWith(prefix));
+      found.sort(([one], [other]) => (one < other ? -1 : 1));
+      for (const [key, { value, at }] of found) {
+        yield { key, bytes: new TextEncoder().encode(value).length, at };
       }
     },
     async delete(key) {

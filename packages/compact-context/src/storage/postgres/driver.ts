@@ -55,7 +55,8 @@ export interface PostgresDriver extends StorageDriver {
 export function createPostgresDriver(options: PostgresDriverOptions = {}): PostgresDriver {
   requireOptions(options);
   const { pool, schema = "compact", leaseMs = 10_000 } = options;
-  const { connections = 10, statementTimeoutMs = 30_000 } = options;
+  const connections = options.connections ?? 10;
+  const statementTimeoutMs = options.statementTimeoutMs ?? 30_000;
   const quoted = quotedSchema(schema);
   const url = pool === undefined ? (options.url ?? process.env.COMPACT_POSTGRES_URL) : undefined;
   const location = locationOf(url, schema);

@@ -100,14 +100,16 @@ function joinBytes(left: Int32Array, right: Int32Array): { bytes: Uint8Array; of
   // Eight spare bytes, so that a word can be read at the end of the last token.
   const bytes = new Uint8Array((offsets[size] as number) + 8);
   for (let id = 0; id < SINGLE_BYTES; id += 1) bytes[id] = id;
-  let to = SINGLE_BYTES;
-  const copy = (id: number): void => {
-    const end = offsets[id + 1] as number;
-    for (let from = offsets[id] as number; from < end; from += 1, to += 1) bytes[to] = bytes[from] as number;
-  };
   for (let id = SINGLE_BYTES; id < size; id += 1) {
-    copy(left[id] as number);
-    copy(right[id] as number);
+    let to = offsets[id] as number;
+    const a = left[id] as number;
+    const b = right[id] as number;
+    for (let from = offsets[a] as number; from < (offsets[a + 1] as number); from += 1, to += 1) {
+      bytes[to] = bytes[from] as number;
+    }
+    for (let from = offsets[b] as number; from < (offsets[b + 1] as number); from += 1, to += 1) {
+      bytes[to] = bytes[from] as number;
+    }
   }
   return { bytes, offsets };
 }
@@ -221,7 +223,10 @@ function wordTables(left: Int32Array, right: Int32Array): Pick<Vocabulary, "shor
       const fourth = view.getInt32(start + 12, true) | (PAD_SECOND[length - 8] as number);
       let slot = (hashMedium(first, second, third, fourth) >>> mediumShift) << 2;
       while (medium[slot] !== -1) slot = (slot + 4) & (medium.length - 1);
-      medium.set([first, second, third, fourth], slot);
+      medium[slot] = first;
+      medium[slot + 1] = second;
+      medium[slot + 2] = third;
+      medium[slot + 3] = fourth;
     }
   }
   return { short, medium };
