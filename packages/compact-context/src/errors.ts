@@ -378,16 +378,12 @@ export function refuseAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw abortError(signal.reason);
 }
 
-/** The result of `work`, awaited until the caller's signal is aborted; rejects then with `Aborted`, or what `errorOf` makes. */
-export async function abortable<T>(
-  work: PromiseLike<T>,
-  signal: AbortSignal | undefined,
-  errorOf: (reason: unknown) => unknown = abortError,
-): Promise<T> {
+/** The result of `work`, awaited until the caller's signal is aborted; rejects then with `Aborted`. */
+export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   let stop = (): void => {};
   const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(errorOf(signal.reason));
+    stop = () => reject(abortError(signal.reason));
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
   });

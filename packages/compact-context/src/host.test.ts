@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import type { CompactEvent } from "./core/report.ts";
 import { CompactManager } from "./create-manager.ts";
 import { CompactError } from "./errors.ts";
-import { createHostPreflight, type HostManager } from "./host.ts";
+import { createHostPreflight, type HostManager, orAborted } from "./host.ts";
 import { createMemoryDriver } from "./storage/memory/driver.ts";
 
 const message = (text: string): object => ({ role: "user", content: text });
@@ -170,6 +170,23 @@ describe("createHostPreflight", () => {
     });
     controller.abort(reason);
     await expect(waiting).rejects.toBe(reason);
+  });
+
+  it("lets an abort win over work that settled in the same tick", async () => {
+    const controller = new AbortController();
+    const waiting = orAborted(Promise.resolve("done"), controller.signal);
+    controller.abort("stop");
+    await expect(waiting).rejects.toBe("stop");
+  });
+
+  it("passes a list on as it is where the manager gives no promise", async () => {
+    const { manager, codes } = watched();
+    const messages = [message("hello")];
+    const preflight = (() => ({ messages: [] })) as unknown as () => Promise<never>;
+    expect(await createHostPreflight(failing(manager, preflight))({ sessionId: "a", messages })).toBe(
+      messages,
+    );
+    expect(await codes()).toEqual(["passed_as_given"]);
   });
 
   it("lets errors of what must stay through as they are", async () => {

@@ -2,7 +2,6 @@ import type { CompactionReport } from "./core/report.ts";
 import type { ManualRequest } from "./core/request.ts";
 import type { CompactManager } from "./create-manager.ts";
 import {
-  abortable,
   CompactError,
   errorMessage,
   hasCode,
@@ -98,7 +97,9 @@ export function createHostCompaction(manager: HostManager, options: HostOptions 
     const deadline = startDeadline(deadlineMs, call.request?.signal, () => tooSlow(deadlineMs));
     const { sessionId, messages, request, force } = call;
     const asked = { ...request, signal: deadline.signal, repair: request?.repair ?? repair };
-    const work = manager[force === true ? "manualCompact" : "preflight"](sessionId, messages, asked);
+    const work = force
+      ? manager.manualCompact(sessionId, messages, asked)
+      : manager.preflight(sessionId, messages, asked);
     try {
       return await orAborted(work, deadline.signal);
     } catch (error) {
@@ -131,8 +132,7 @@ export function createHostCompaction(manager: HostManager, options: HostOptions 
       )
         throw error;
       if (isOverBudget(manager, call)) throw overBudget(error);
-      const isNamed = typeof call.sessionId === "string" && (call.sessionId as string) !== "";
-      if (hasCode(error, "InvalidArgument") && !isNamed) {
+      if (hasCode(error, "InvalidArgument") && !isSessionId(call.sessionId)) {
         const message = `nothing is compacted: ${error.message}. ${error.hint}`;
         manager.warn(call.sessionId, "no_session_id", message);
       }
@@ -151,9 +151,23 @@ function noSuchValue(name: keyof HostOptions, value: unknown, hint: string): Com
   return new CompactError("InvalidArgument", `${place} cannot be ${String(value)}`, { place, hint });
 }
 
-/** The result of `work`, or the signal's own reason as soon as it is aborted, for work that ignores the signal. */
+/** Programs without types pass anything. */
+function isSessionId(given: unknown): boolean {
+  return typeof given === "string" && given !== "";
+}
+
+/**
+ * The result of `work`, or the signal's own reason as soon as it is aborted, for work that ignores the signal. An abort
+ * wins over work that settled in the same tick: rejecting in the listener comes before any reaction of the work.
+ */
 export function orAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
-  return abortable(work, signal, (reason) => reason);
+  return new Promise((resolve, reject) => {
+    const refuse = (): void => reject(signal.reason);
+    if (signal.aborted) refuse();
+    signal.addEventListener("abort", refuse, { once: true });
+    const settle = (): void => signal.removeEventListener("abort", refuse);
+    work.then(resolve, reject).then(settle);
+  });
 }
 
 /** A signal that is aborted by an outer one or on timeout; `stop` releases it. */

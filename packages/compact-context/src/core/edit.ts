@@ -67,17 +67,34 @@ export function applyEdit(message: Message, edit: Edit | undefined, context: Edi
   return edit.next === undefined ? edited : applyEdit(edited, edit.next, context);
 }
 
+/** True for a part that the edit may change. */
+function concerns(
+  { clear, clearInputs, elideTo, resultsTo, dropMedia, stripReasoning }: Edit,
+  { type }: Part,
+): boolean {
+  if (elideTo !== undefined || resultsTo !== undefined || dropMedia || stripReasoning) return true;
+  return type === "toolResult" ? clear === true : type === "toolCall" && clearInputs === true;
+}
+
 function applyOnce(message: Message, edit: Edit, { counter, archiveId }: EditContext): Message {
-  let known: string | undefined;
-  const name = (): string =>
-    archiveId === undefined || edit.unarchived === true ? "" : `; archive id ${archiveId(message)}`;
-  const marking = { counter, pointer: () => (known ??= name()) };
+  if (!message.parts.some((part) => concerns(edit, part))) return message;
+  const marking = { counter, pointer: pointerTo(message, edit.unarchived ? undefined : archiveId) };
   const isFixed = fixedParts(message, edit);
   const bound = edit.stripReasoning === true ? boundReasoning(message) : NOTHING;
   const stays = message.parts.filter((part) => !bound.has(part));
   const parts = stays.map((part) => (isFixed(part) ? part : editPart(part, edit, marking)));
   const same = parts.length === message.parts.length && parts.every((part, at) => part === message.parts[at]);
   return same ? message : { ...message, parts, edited: true };
+}
+
+/** What a mark says of the original; its id is hashed at the first mark. */
+function pointerTo(message: Message, archiveId: EditContext["archiveId"]): () => string {
+  if (archiveId === undefined) return () => "";
+  let id: string | undefined;
+  return () => {
+    id ??= archiveId(message);
+    return `; archive id ${id}`;
+  };
 }
 
 function editPart(part: Part, edit: Edit, marking: Marking): Part {

@@ -89,6 +89,7 @@ export function keepByCounts(
 }
 
 interface Ground {
+  /** Tokens of each message before edits. */
   readonly costs: readonly number[];
   /** Index of the latest user message; -1 if there is none. */
   readonly latest: number;

@@ -400,3 +400,46 @@ it("G10 a message that was cut twice has the same bytes whether it is cut again 
     expect(JSON.stringify(messages.slice(0, second.messages.length))).toBe(JSON.stringify(second.messages));
   }
 });
+
+describe("a list over its budget", () => {
+  it("is refused with its events also where planning rounds it to one that fits", async () => {
+    const lists = (size: number): Chat[][] => {
+      const list = [size, size * 5, 30].map((count) => say("user", "word ".repeat(count)));
+      return [list.slice(0, 1), list.slice(0, 2), list];
+    };
+    for (const part of [0.1, 0.3, 0.45]) {
+      for (let size = 20; size < 28; size += 1) {
+        const { manager, events } = setUp({ maxContextTokens: 4000, policy: { hardCapBuffer: 0 } });
+        const [first = [], second = [], all = []] = lists(size);
+        const usage = (tokens: number) => ({ usage: { prompt_tokens: Math.round(tokens * 1.37) } });
+        await manager.preflight("s", first);
+        await manager.preflight("s", second, usage(size));
+        await manager.preflight("s", all, usage(size * 6));
+        const maxOutputTokens = 4000 - manager.getState("s").totalTokens + part;
+        const asked = manager.preflight("s", all, { maxOutputTokens });
+        await expect(asked).rejects.toMatchObject({ code: "InsufficientBudget" });
+        await manager.flush();
+        expect(events.slice(-2).map(({ name }) => name)).toEqual([
+          "compact.trigger_decision",
+          "compact.error",
+        ]);
+      }
+    }
+  });
+});
+
+it("learns nothing from the usage of a call whose request cannot be counted", async () => {
+  const { manager } = setUp();
+  const list = turns(0, 1);
+  await manager.preflight("s", list);
+  const before = manager.getState("s").totalTokens;
+  const unreadable = {
+    get name(): string {
+      throw new Error("no name");
+    },
+  };
+  const asked = manager.preflight("s", list, { tools: [unreadable], usage: { prompt_tokens: 3000 } });
+  await expect(asked).rejects.toThrow("no name");
+  await manager.preflight("s", list);
+  expect(manager.getState("s").totalTokens).toBe(before);
+});

@@ -61,6 +61,7 @@ const TOLD_CODES: ReadonlySet<string> = new Set([
   "reasoning_refused",
   "no_session_id",
 ]);
+/** How long `flush` waits for memory flush hooks. */
 const FLUSH_WAIT_MS = 2000;
 
 interface Call {
@@ -332,8 +333,7 @@ export class SessionManager {
     if (reason === "below_trigger")
       this.#background.start(session, call.request, session.settings.policy.backgroundTriggerPct);
     this.#announce(session, ...session.noticesOfHeld(reason));
-    // Planning has thrown by now; whatever it took the list for, none over its budget goes out.
-    if (session.isOver()) throw session.tooLarge();
+    if (session.isOver()) throw this.#refused(session, decision);
     if (truncated !== undefined) return this.#compacted(call, session, truncated);
     // A failed attempt was already reported at the point of failure.
     const announced = decision.triggered && outcome === "attempts_failed";
@@ -459,6 +459,14 @@ export class SessionManager {
       summary: session.activeState.summary?.text,
       report: unchangedReport(reason, codec.format, session.usage, size),
     };
+  }
+
+  /** FIT-6: the error for a list over its budget from which nothing can be removed. */
+  #refused(session: Session, decision: TriggerDecision): CompactError {
+    const error = session.tooLarge();
+    this.#announceDecision(session, { ...decision, triggered: true }, { error });
+    this.#announce(session, { kind: "failed", error, fallback: FALLBACK.none });
+    return error;
   }
 
   #announceDecision(

@@ -200,9 +200,9 @@ export function sealRecord(schema: number, record: object, indent?: number): str
 }
 
 /**
- * Reads the output of `sealRecord`, and records from before checksums: the layout version, 1 if unstated, and the record
- * without version and checksum. Throws `StorageFailed` for a record
- * from a release newer than `newest`, and a plain error for a damaged one.
+ * Reads the output of `sealRecord`, and records from before checksums: the layout version, 1 if unstated, and the
+ * record without version and checksum. Throws `StorageFailed` for a record from a release newer than `newest`, and a
+ * plain error for a damaged one.
  */
 export function openRecord(
   text: string,

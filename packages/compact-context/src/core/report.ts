@@ -190,20 +190,19 @@ export function reportOf(
   outcome: Outcome,
   told: Pick<CompactionReport, "archive" | "elapsedMs" | "tokensBefore" | "tokensAfter">,
 ): CompactionReport {
-  const { plan, made, summary, list, ...done } = outcome;
+  const { plan, made, summary, summaryTokens, summarizer, failures, attempts, rungs } = outcome;
   const { entries } = plan;
   const count = (action: PlannedMessage["action"]): number =>
     entries.filter((entry) => entry.action === action).length;
-  const own = { messages: summary === undefined ? 0 : 1, tokens: done.summaryTokens };
+  const own = { messages: summary === undefined ? 0 : 1, tokens: summaryTokens };
   const after = ({ action, tokensAfter }: PlannedMessage): number | undefined =>
     action === "summarize" ? undefined : tokensAfter;
   const size = { messages: entries.length, elapsedMs: told.elapsedMs };
   return {
     ...unchangedReport(reason, format, counter.range(told.tokensAfter), size),
-    ...done,
     ...told,
     compacted: true,
-    messagesAfter: list.length,
+    messagesAfter: outcome.list.length,
     layers: {
       before: layerSizes(entries, ({ tokens }) => tokens),
       after: layerSizes(entries, after, own),
@@ -214,8 +213,13 @@ export function reportOf(
     reasoningDropped: entries.filter(({ edit }) => edit?.stripReasoning === true).length,
     newestAsk: plan.newestAsk?.fate,
     summaryVersion: summary?.version,
+    summaryTokens,
+    summarizer,
+    failures,
+    attempts,
     coverage: made?.coverage,
     check: made?.check,
+    rungs,
     plan,
   };
 }

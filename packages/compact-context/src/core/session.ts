@@ -83,6 +83,7 @@ export class Session {
   refusable = "";
   /** Tokens of the latest request, calibrated; after a compaction those of its result. */
   requestTokens = 0;
+  /** The provider's prompt cache has probably expired. */
   cacheCold = false;
   /** Time of the latest call in milliseconds since 1970, if known. */
   seenAt: number | undefined;
@@ -94,7 +95,7 @@ export class Session {
 
   /** The latest list that went out: our count, and how it was read and counted. */
   #sent: { readonly estimated: number; readonly of: string; readonly by: SessionContext } | undefined;
-  /** Calls since the newest compaction. */
+  /** Calls since the newest compaction; infinite before the first. */
   #callsSince: number = Number.POSITIVE_INFINITY;
   /** Messages of the list that an undo gave back, until the next one is read. */
   #givenBack: number | undefined;
@@ -145,7 +146,6 @@ export class Session {
     this.view.read(list, request, settings, this.state);
     const { format } = this.view.current.codec;
     this.#givenBack = undefined;
-    this.#learn(settings.readUsage(request.usage));
     this.#measure(request);
     this.answerTokens = settings.limitsInputOnly(format) ? 0 : (request.maxOutputTokens ?? 0);
     this.refusable = `${request.answeredBy ?? settings.model} ${format}`;
@@ -156,12 +156,14 @@ export class Session {
     this.seenAt = now.getTime();
   }
 
-  #measure({ system, tools, input }: PreflightRequest): void {
+  #measure({ system, tools, input, usage }: PreflightRequest): void {
     const { counter } = this.view.current;
     const { totals } = this.view;
     const systemPrompt = counter.countSystem(system);
     const toolSchemas = counter.countTools(tools);
     const pending = (input === undefined ? 0 : counter.countText(input)) + counter.perRequest;
+    // Nothing is learned from a call whose request cannot be counted.
+    this.#learn(this.settings.readUsage(usage));
     this.fixedTokens = systemPrompt + toolSchemas + pending;
     this.estimate = totals.tokens + this.fixedTokens;
     const breakdown = {
@@ -321,6 +323,7 @@ export class Session {
       request.refused === undefined
         ? request.targetTokens
         : refusedTarget(request.refused, this.estimate, this.answerTokens);
+    // A summary gets at most a tenth of the window.
     const tenth = Math.max(256, Math.floor(maxContextTokens / 10));
     // With too many messages, filling up to the target would keep them.
     const target = reason === "max_messages" ? undefined : policy.targetContextTokens;

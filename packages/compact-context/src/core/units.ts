@@ -33,8 +33,8 @@ export interface Unit {
 interface DraftUnit {
   indexes: number[];
   calls: number;
-  /** Ids without a result. */
-  readonly open: Set<string>;
+  /** Ids without a result; undefined for most units. */
+  open: Set<string> | undefined;
   hasReasoning: boolean;
   /** The unit that this one was merged into. */
   mergedInto?: DraftUnit;
@@ -46,13 +46,18 @@ function resolve(unit: DraftUnit): DraftUnit {
   return current;
 }
 
+function opens(unit: DraftUnit, id: string): void {
+  unit.open ??= new Set();
+  unit.open.add(id);
+}
+
 function merge(one: DraftUnit, another: DraftUnit): DraftUnit {
   if (one === another) return one;
   // Merge the smaller into the larger: n log n for results that join many exchanges.
   const [into, other] = one.indexes.length < another.indexes.length ? [another, one] : [one, another];
   for (const index of other.indexes) into.indexes.push(index);
   into.calls += other.calls;
-  for (const id of other.open) into.open.add(id);
+  for (const id of other.open ?? []) opens(into, id);
   into.hasReasoning ||= other.hasReasoning;
   other.mergedInto = into;
   return into;
@@ -70,10 +75,10 @@ interface Grouping {
 function unitFor(grouping: Grouping, message: Message, hasCalls: boolean): DraftUnit {
   const run = grouping.run === undefined ? undefined : resolve(grouping.run);
   const alone = message.meta?.summaryVersion !== undefined || carriesCompaction(message);
-  const calling = (run?.open.size ?? 0) > 0 && (hasCalls || isItemFormat(message.format));
+  const calling = (run?.open?.size ?? 0) > 0 && (hasCalls || isItemFormat(message.format));
   const joins = !alone && run !== undefined && (run.hasReasoning || calling);
   if (message.role === "assistant" && joins) return run;
-  const unit: DraftUnit = { indexes: [], calls: 0, open: new Set(), hasReasoning: false };
+  const unit: DraftUnit = { indexes: [], calls: 0, open: undefined, hasReasoning: false };
   grouping.units.push(unit);
   return unit;
 }
@@ -83,7 +88,7 @@ function answer(grouping: Grouping, id: string, unit: DraftUnit): DraftUnit {
   const owner = grouping.calls.get(id);
   if (owner === undefined) return unit;
   const target = merge(resolve(owner), resolve(unit));
-  target.open.delete(id);
+  target.open?.delete(id);
   return target;
 }
 
@@ -100,7 +105,7 @@ function add(grouping: Grouping, message: Message, index: number): void {
   unit.indexes.push(index);
   unit.calls += calls.length;
   unit.hasReasoning ||= bindsNext(message);
-  for (const call of calls) unit.open.add(call.id);
+  for (const call of calls) opens(unit, call.id);
   for (const call of toolCalls(message)) grouping.calls.set(call.id, unit);
   for (const result of toolResults(message)) unit = answer(grouping, result.id, unit);
   unit = addApprovals(grouping, message, unit, approvals);
@@ -127,7 +132,7 @@ function addApprovals(
   for (const id of asked) {
     // The provider executes hosted tools: only the approval waits for the host.
     if (message.format !== "ai-sdk") unit.calls += 1;
-    unit.open.add(`approval ${id}`);
+    opens(unit, `approval ${id}`);
     grouping.calls.set(`approval ${id}`, unit);
   }
   return answered.reduce((joined, id) => answer(grouping, `approval ${id}`, joined), unit);
@@ -159,7 +164,7 @@ export function* groupInSteps(messages: readonly Message[]): Steps<Unit[]> {
         kind: unit.calls > 0 ? "exchange" : "message",
         indexes: unit.indexes.length === 1 ? unit.indexes : unit.indexes.toSorted((a, b) => a - b),
         calls: unit.calls,
-        open: unit.open.size + (unit.indexes.includes(waits) ? 1 : 0),
+        open: (unit.open?.size ?? 0) + (unit.indexes.includes(waits) ? 1 : 0),
       }),
     )
     .toSorted((a, b) => (a.indexes[0] ?? 0) - (b.indexes[0] ?? 0));

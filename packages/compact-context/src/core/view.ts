@@ -33,6 +33,7 @@ export interface StoredSummary extends LiveSummary {
   /** ISO 8601. */
   readonly at: string;
   readonly tokens: number;
+  /** The archive step in which it was created. */
   readonly step?: number;
 }
 

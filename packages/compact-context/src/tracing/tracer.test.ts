@@ -245,7 +245,11 @@ describe("createTracer", () => {
 });
 
 /** A recorder over an in-memory archive; storage is down for the sessions for which `fails` is true. */
-function record(fails: (session: string) => boolean = () => false, sink?: Partial<Tracer>) {
+function record(
+  fails: (session: string) => boolean = () => false,
+  sink?: Partial<Tracer>,
+  now = (): Date => new Date(0),
+) {
   const written: string[] = [];
   const warnings: string[] = [];
   const archive = {
@@ -260,7 +264,7 @@ function record(fails: (session: string) => boolean = () => false, sink?: Partia
     first: undefined,
     archive: async () => archive as unknown as ArchiveStore,
     storageKind: "memory",
-    now: () => new Date(0),
+    now,
     warn: (message) => void warnings.push(message),
   });
   return { recorder, written, warnings };
@@ -295,6 +299,15 @@ describe("events beside the archive", () => {
     say(recorder, "a", 3);
     await recorder.write("a");
     expect(written).toEqual(["b 1", "a 1", "a 2", "a 3"]);
+  });
+
+  it("OBS-6 a clock that gives no valid date breaks no call, and is reported once", async () => {
+    const { recorder, written, warnings } = record(undefined, {}, () => new Date(Number.NaN));
+    say(recorder, "s", 1, 2);
+    await recorder.flush();
+    await recorder.flush();
+    expect(written).toEqual([]);
+    expect(warnings).toEqual(["events could not be stored beside the archive, and wait: Invalid time value"]);
   });
 
   it("OBS-3 what does not fit in memory is counted, reported once, and told by an event", async () => {

@@ -52,8 +52,8 @@ export function createTracer(options: TracerOptions): Tracer {
   const { exporters, redact } = options;
   const report = createReport(options.onError ?? ((line) => console.error(line)), redact);
   let losses: EventLoss[] = [];
-  /** An event reached no queue because of an internal failure, such as a clock that throws. */
-  let isFailing = false;
+  /** An event reached no queue because of an internal failure, such as a clock that throws; only the first is reported. */
+  let wasReported = false;
   const settings = {
     maxQueue: options.maxQueue ?? 1000,
     maxQueueBytes: options.maxQueueBytes ?? 8 * 1024 * 1024,
@@ -84,8 +84,8 @@ export function createTracer(options: TracerOptions): Tracer {
       try {
         return send(draft);
       } catch (error) {
-        if (!isFailing) report("compact", "events cannot be exported", error);
-        isFailing = true;
+        if (!wasReported) report("compact", "events cannot be exported", error);
+        wasReported = true;
         return draft;
       }
     },
@@ -208,6 +208,11 @@ const WRITTEN_AT_ONCE = 8;
 /** Warnings that a person can act on: also reported to `onWarning`. */
 const TOLD_TO_USER: ReadonlySet<SessionEvent["kind"]> = new Set(["fixedOverTrigger", "compactsOften"]);
 
+interface WaitingEvent {
+  readonly draft: EventDraft;
+  readonly at: Date;
+}
+
 interface RecorderOptions extends DescriptionContext {
   readonly sink: Tracer;
   /** Announced first. */
@@ -226,7 +231,7 @@ export class ArchivingRecorder implements EventRecorder {
   #first: SessionEvent | undefined;
   readonly #inTurn = createKeyedMutex();
   /** By session, longest-waiting first. */
-  readonly #waiting = new Map<string, CompactEvent[]>();
+  readonly #waiting = new Map<string, WaitingEvent[]>();
   #waitingCount = 0;
   #overflow: EventLoss | undefined;
   #overflowReported = false;
@@ -277,7 +282,8 @@ export class ArchivingRecorder implements EventRecorder {
 
   #emit(draft: EventDraft): void {
     const { sink, now } = this.#options;
-    const event = eventAt(sink.emit(draft), now().toISOString());
+    // The event is built when it is written: an invalid time must not break the call.
+    const event = { draft: sink.emit(draft), at: now() };
     const events = this.#waiting.get(draft.sessionId);
     if (events === undefined) this.#waiting.set(draft.sessionId, [event]);
     else events.push(event);
@@ -345,12 +351,15 @@ export class ArchivingRecorder implements EventRecorder {
     });
   }
 
-  async #append(sessionId: string, events: CompactEvent[]): Promise<void> {
+  async #append(sessionId: string, events: WaitingEvent[]): Promise<void> {
     const archive = await this.#options.archive();
     while (events.length > 0) {
       const batch = [...events];
       // The archive redacts secrets itself.
-      await archive.appendEvents(sessionId, batch);
+      await archive.appendEvents(
+        sessionId,
+        batch.map(({ draft, at }) => eventAt(draft, at.toISOString())),
+      );
       for (const event of batch) {
         // May have been dropped in the meantime.
         if (events[0] !== event) continue;

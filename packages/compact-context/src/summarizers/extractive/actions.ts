@@ -27,6 +27,7 @@ export type ActionKind =
 export interface Action {
   readonly kind: ActionKind;
   readonly files: readonly FileChange[];
+  /** The complete shell command. */
   readonly command: string | undefined;
   /** The call in words, without its outcome. */
   readonly words: string;
@@ -319,70 +320,85 @@ const always =
 // ---- the table
 
 /** Readers by the names of their tools. */
-const TABLE: Readonly<Record<string, Reader>> = {
-  "bash shell localshell localshellcall exec execcommand runshellcommand executecommand executebash runcommand runcommands runterminalcmd runinterminal terminal cmdrun executeipython computerbash powershell":
+const TABLE: readonly (readonly [names: string, reader: Reader])[] = [
+  [
+    "bash shell localshell localshellcall exec execcommand runshellcommand executecommand executebash runcommand runcommands runterminalcmd runinterminal terminal cmdrun executeipython computerbash powershell",
     run,
-  "writestdin sendinput writebash": typeInto,
-  "read readfile readfiles readmanyfiles view viewcode viewimage viewfile open openfile catfile notebookread":
+  ],
+  ["writestdin sendinput writebash", typeInto],
+  [
+    "read readfile readfiles readmanyfiles view viewcode viewimage viewfile open openfile catfile notebookread",
     read,
-  "edit multiedit strreplace stringreplace replace replaceinfile searchandreplace editfile applydiff notebookedit insert insertcontent insertedit replacestringinfile multireplacestringinfile editor smarteditor insertlines appendstring editblock":
+  ],
+  [
+    "edit multiedit strreplace stringreplace replace replaceinfile searchandreplace editfile applydiff notebookedit insert insertcontent insertedit replacestringinfile multireplacestringinfile editor smarteditor insertlines appendstring editblock",
     edit,
-  "write writefile writetofile create createfile createnewfile savefile": write,
-  "delete deletefile removefile": remove,
-  "strreplaceeditor strreplacebasededittool fileeditor texteditor": editor,
-  "grep glob search searchfiles searchfilecontent filesearch codesearch codebasesearch grepsearch semanticsearch findfile findfiles searchfile searchdir findfunction findclass findcodesnippet find grepcode globfiles":
+  ],
+  ["write writefile writetofile create createfile createnewfile savefile", write],
+  ["delete deletefile removefile", remove],
+  ["strreplaceeditor strreplacebasededittool fileeditor texteditor", editor],
+  [
+    "grep glob search searchfiles searchfilecontent filesearch codesearch codebasesearch grepsearch semanticsearch findfile findfiles searchfile searchdir findfunction findclass findcodesnippet find grepcode globfiles",
     search,
-  "ls list listdir listdirectory listfiles": always(
-    "search",
-    (args) => `listed ${textOf(args, [...PLACE, ...PATH]) ?? "the folder"}`,
-  ),
-  "webfetch fetch fetchurl fetchwebpage webbrowsergo browsernavigate gotourl urlfetch readurl websearch googlewebsearch searchweb googlesearch tavilysearch":
+  ],
+  [
+    "ls list listdir listdirectory listfiles",
+    always("search", (args) => `listed ${textOf(args, [...PLACE, ...PATH]) ?? "the folder"}`),
+  ],
+  [
+    "webfetch fetch fetchurl fetchwebpage webbrowsergo browsernavigate gotourl urlfetch readurl websearch googlewebsearch searchweb googlesearch tavilysearch",
     byText("web", "url uri link query q search_term search_query prompt", (text) => {
       const url = /https?:\/\/\S{1,300}/.exec(text)?.[0];
       return url === undefined ? `searched the web for "${text}"` : `fetched ${url}`;
     }),
-  "todowrite updateplan updatetodos writetodos todo updatetodolist tasktracker managetodolist": writePlan,
-  "todoread tasklist taskget listtasks": always("plan", () => "read the task list"),
-  taskcreate: byText("plan", "subject title content description", (text) => `added task "${text}"`),
-  taskupdate: always("plan", (args) => {
-    const status = textOf(args, ["status"])?.replace(/_/g, " ");
-    const subject = clipLine(textOf(args, ["subject", "description"]) ?? "", 150);
-    return told(`task ${idOf(args)}${status === undefined ? "" : ` is ${status}`}`, subject);
-  }),
-  "exitplanmode planmoderespond": byText("plan", "plan response", (_, plan) =>
-    told("proposed a plan", clipLine(/\w.*/.exec(plan)?.[0] ?? "", 200)),
-  ),
-  "askuserquestion askfollowupquestion askuser question requestuserinput askquestion": askUser,
-  "task agent newtask spawnagent delegate dispatchagent runsubagent": byText(
-    "agent",
-    "description task message prompt query objective",
-    (_, text, args) => {
+  ],
+  ["todowrite updateplan updatetodos writetodos todo updatetodolist tasktracker managetodolist", writePlan],
+  ["todoread tasklist taskget listtasks", always("plan", () => "read the task list")],
+  ["taskcreate", byText("plan", "subject title content description", (text) => `added task "${text}"`)],
+  [
+    "taskupdate",
+    always("plan", (args) => {
+      const status = textOf(args, ["status"])?.replace(/_/g, " ");
+      const subject = clipLine(textOf(args, ["subject", "description"]) ?? "", 150);
+      return told(`task ${idOf(args)}${status === undefined ? "" : ` is ${status}`}`, subject);
+    }),
+  ],
+  [
+    "exitplanmode planmoderespond",
+    byText("plan", "plan response", (_, plan) =>
+      told("proposed a plan", clipLine(/\w.*/.exec(plan)?.[0] ?? "", 200)),
+    ),
+  ],
+  ["askuserquestion askfollowupquestion askuser question requestuserinput askquestion", askUser],
+  [
+    "task agent newtask spawnagent delegate dispatchagent runsubagent",
+    byText("agent", "description task message prompt query objective", (_, text, args) => {
       const type = textOf(args, listed("subagent_type agent_type agent mode"));
       return `started agent${type === undefined ? "" : ` (${type})`}: ${clipLine(text, 200)}`;
-    },
-  ),
-  "taskoutput bashoutput agentoutput readbash wait waitagent": always("agent", (args) =>
-    `looked at the output of task ${idOf(args)}`.trim(),
-  ),
-  "attemptcompletion finish submit taskcomplete done": byText(
-    "message",
-    "message result finish_reason response answer summary content text output",
-    (text) => `finished: ${text}`,
-    "finished",
-  ),
-  "think sequentialthinking": byText(
-    "other",
-    "thought thoughts text content",
-    (text) => `thought: ${text}`,
-    "thought",
-  ),
-  "skill useskill": byText("other", "skill name command skill_name", (text) => `used skill ${text}`),
-};
+    }),
+  ],
+  [
+    "taskoutput bashoutput agentoutput readbash wait waitagent",
+    always("agent", (args) => `looked at the output of task ${idOf(args)}`.trim()),
+  ],
+  [
+    "attemptcompletion finish submit taskcomplete done",
+    byText(
+      "message",
+      "message result finish_reason response answer summary content text output",
+      (text) => `finished: ${text}`,
+      "finished",
+    ),
+  ],
+  [
+    "think sequentialthinking",
+    byText("other", "thought thoughts text content", (text) => `thought: ${text}`, "thought"),
+  ],
+  ["skill useskill", byText("other", "skill name command skill_name", (text) => `used skill ${text}`)],
+];
 
 const TOOLS: ReadonlyMap<string, Reader> = new Map(
-  Object.entries(TABLE).flatMap(([names, reader]) =>
-    names.split(" ").map((name): [string, Reader] => [name, reader]),
-  ),
+  TABLE.flatMap(([names, reader]) => names.split(" ").map((name): [string, Reader] => [name, reader])),
 );
 
 /** Normalizes `functions.exec_command`, `EditActionArguments` and `run-command` to table names. */

@@ -146,7 +146,11 @@ const SETTING_UP = listed("cd pushd popd export set source . unset shopt ulimit 
 
 /** The steps of a command that do its work, without `cd`, settings, output filters and printing. */
 export function programsOf(command: string): Step[] {
-  const working = readSteps(command).filter(({ joiner, words }) => {
+  return workingSteps(readSteps(command));
+}
+
+function workingSteps(steps: readonly Step[]): Step[] {
+  const working = steps.filter(({ joiner, words }) => {
     const program = words[0] ?? "";
     if (joiner === "|" && PLUMBING.has(program)) return false;
     if (joiner === "||" && /^(?:true|echo|:)$/.test(program)) return false;
@@ -342,12 +346,13 @@ const SILENT =
 
 /** True for a checker that is silent on success and whose output is neither filtered nor discarded. */
 export function outputIsSilent(command: string): boolean {
-  const isHidden = readSteps(command).some(
+  const steps = readSteps(command);
+  const isHidden = steps.some(
     ({ joiner, words: [program = ""], redirects }) =>
       joiner === "||" ||
       (joiner === "|" && !/^(?:head|tail|cat|tee)$/.test(program)) ||
       redirects.some(({ operator, target }) => operator.includes(">") && target !== ""),
   );
-  const working = programsOf(command);
+  const working = workingSteps(steps);
   return !isHidden && working.length > 0 && working.every(({ program }) => SILENT.test(program));
 }

@@ -83,8 +83,19 @@ export function namesIn(path: string, content: string): string {
 }
 
 function namesOf(path: string, lines: readonly string[]): string {
-  const outermost = ownersOf(lines, rulesFor(path)).filter(({ owner }) => owner === undefined);
-  const names = new Set(outermost.flatMap(({ own }) => own?.label ?? []));
+  const language = rulesFor(path);
+  const quoted = quotedLines(lines, language);
+  const names = new Set<string>();
+  /** Indentation of the definition that holds the line. */
+  let outer: number | undefined;
+  lines.forEach((line, index) => {
+    const indent = line.search(/\S/);
+    if (indent < 0 || quoted[index] === true) return;
+    if (outer !== undefined && (indent > outer || /^\s*[){]/.test(line))) return;
+    const own = definitionIn(line, language);
+    outer = own === undefined ? undefined : indent;
+    if (own !== undefined) names.add(own.label);
+  });
   return clipEnd(listed("", [...names]), LONGEST);
 }
 

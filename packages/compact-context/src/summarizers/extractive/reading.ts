@@ -232,12 +232,7 @@ function* readEntries({ messages, staysOf, typed }: Scene, steps: readonly Step[
     const spoken = typed.outputs.has(index)
       ? undefined
       : spokenEntry(message, index, staysOf(message), calls.length === 0 || endsInText(message), said);
-    const steps = calls.flatMap((step): Entry[] => {
-      const answer = readAnswer(step.call, step.result);
-      const call = { kind: "step", message: index, step } as const;
-      return answer === undefined ? [call] : [call, { kind: "answer", message: index, id: step.id, answer }];
-    });
-    return [...(spoken === undefined ? [] : [spoken]), ...steps];
+    return [...(spoken === undefined ? [] : [spoken]), ...calls.flatMap(entriesOf)];
   });
 }
 
@@ -293,6 +288,14 @@ function wordsOf(text: string, typed: boolean): Pick<Speech, "text" | "sentences
   const whole = { text, sentences: readSentences(text) };
   const own = typed ? withoutHandedOver(text) : text;
   return { ...whole, own: own === text ? whole : { text: own, sentences: readSentences(own) } };
+}
+
+/** A call, and the user's response to it. */
+function entriesOf(step: Step): Entry[] {
+  const answer = readAnswer(step.call, step.result);
+  const { message, id } = step;
+  const answers: Entry[] = answer === undefined ? [] : [{ kind: "answer", message, id, answer }];
+  return [{ kind: "step", message, step }, ...answers];
 }
 
 /** True if the words were typed anew with more behind them, in the place of a mark that ended them too. */

@@ -22,6 +22,7 @@ import { clipEnd, clipLine, clipToTokens, oneLine, unsaidFirst } from "./text.ts
 import { isBareReply } from "./typed.ts";
 
 export interface ComposeOptions {
+  /** Maximum tokens of the text. */
   readonly maxTokens: number;
   readonly strategy: SummaryStrategy;
   readonly previous: string | undefined;
@@ -343,6 +344,7 @@ const CHANGED = /^changed[^:]{0,60}: /;
 const CHANGED_AFTER = 12;
 
 const LAST_STEPS = 3;
+/** Maximum characters of the assistant's last words. */
 const LAST_WORDS = 500;
 
 /** What was said, announced and done last; work that was answered has stopped nowhere. */

@@ -166,6 +166,7 @@ describe("what changed", () => {
           "e.vue",
           "<template>\n  <p>\n    interface Quay\n  </p>\n</template>\n<script setup>\nfunction lift() {}\n</script>\n",
         ),
+        ...write("f.md", "# Guide\n\nIt runs anywhere.\n\n  ## Linux\n\n  Unpack it.\n\n  ## macOS\n"),
         ...write("c.md", "# Reader\n\n```sh\n# Not a heading\n```\n\n## Use\n"),
         user("Thanks a lot for all of them."),
       ],
@@ -176,6 +177,7 @@ describe("what changed", () => {
       "Changed: b_test.py (created): test_reads(), GIVEN",
       "Changed: d.ts (created): reads(), TICK, ODD, HELP",
       "Changed: e.vue (created): lift()",
+      'Changed: f.md (created): heading "Guide", heading "Linux", heading "macOS"',
       'Changed: c.md (created): heading "Reader", heading "Use"',
     ]);
   });

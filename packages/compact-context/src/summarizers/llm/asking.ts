@@ -123,6 +123,7 @@ export interface Run {
   readonly endsAt: number;
   /** Timeout in milliseconds for a request with this many input tokens. */
   readonly attemptMs: (inputTokens: number) => number;
+  /** Maximum tokens of the prose. */
   readonly room: number;
   /** Earlier texts that do not count as an answer. */
   readonly stale: readonly string[];

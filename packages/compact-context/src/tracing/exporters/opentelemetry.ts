@@ -148,9 +148,14 @@ function createWriter(meter: OpenTelemetryMeter): (name: string) => Write {
     const known = writers.get(name);
     if (known !== undefined) return known;
     const { kind, ...options } = { ...METRICS[name] };
-    const made =
-      kind === "counter" ? meter.createCounter(name, options) : meter.createHistogram(name, options);
-    const write: Write = (...given) => ("add" in made ? made.add(...given) : made.record(...given));
+    let write: Write;
+    if (kind === "counter") {
+      const made = meter.createCounter(name, options);
+      write = (...given) => made.add(...given);
+    } else {
+      const made = meter.createHistogram(name, options);
+      write = (...given) => made.record(...given);
+    }
     writers.set(name, write);
     return write;
   };
