@@ -315,7 +315,10 @@ function contextOf(state: AgentState): ContextView {
   return contextView({ ...requestOf(state), manager, sessionId, messages, recalled });
 }
 
-/** Compacts now, whatever the size; `instruction` is for the summarizer. On failure nothing is changed. */
+/**
+ * Compacts now, whatever the size; the instruction is passed to the summarizer. Rejects on failure, with
+ * nothing changed.
+ */
 async function compactNow(
   state: AgentState,
   instruction: string | undefined,

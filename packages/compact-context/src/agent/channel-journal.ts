@@ -16,7 +16,10 @@ import { type Diagnostic, diagnosticOf } from "./event.ts";
 export interface StoredSession {
   readonly id: string;
   readonly messages: readonly AgentMessage[];
-  /** Sessions whose archives also belong to the channel, such as sub-agents'; oldest first, at most 200. */
+  /**
+   * Sessions whose archives also belong to the channel: earlier ones and those of sub-agents. Oldest first,
+   * at most 200.
+   */
   readonly related: readonly string[];
 }
 

@@ -28,11 +28,8 @@ export function scanMarkdown(text: string): readonly MarkdownLine[] {
     const comment = commentEnd(lines, index);
     if (fence !== undefined) {
       const end = fenceEnd(lines, index, fence);
-      for (; index < end; index++) {
-        const text = lines[index] ?? "";
-        scanned.push({ kind: "code", text, raw: text, level: 0, number: index + 1 });
-      }
-      index -= 1;
+      for (const code of codeLines(lines.slice(index, end), index + 1)) scanned.push(code);
+      index = end - 1;
     } else if (comment === undefined) {
       scanned.push(readLine(line, index + 1));
     } else {
@@ -97,6 +94,10 @@ function fileTitle(lines: readonly MarkdownLine[]): MarkdownLine | undefined {
 function fenceEnd(lines: readonly string[], start: number, fence: string): number {
   const close = lines.findIndex((line, index) => index > start && closes(line, fence));
   return close < 0 ? lines.length : close + 1;
+}
+
+function codeLines(lines: readonly string[], first: number): readonly MarkdownLine[] {
+  return lines.map((text, at) => ({ kind: "code", text, raw: text, level: 0, number: first + at }));
 }
 
 function closes(line: string, fence: string): boolean {

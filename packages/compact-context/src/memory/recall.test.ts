@@ -373,4 +373,27 @@ describe("injection", () => {
     expect(injectRuntimeContext("Hello", "")).toBe("Hello");
     expect(stripRuntimeContext("Hello <runtime_context>")).toBe("Hello <runtime_context>");
   });
+
+  it("MEM-4 a request may inherit its fields", async () => {
+    await write(
+      "MEMORY.md",
+      "## Facts\n\n- The deploy window is Thursday.\n\n## Rules\n\n- Deploy by hand.\n",
+    );
+    class Request implements RecallRequest {
+      get query(): string {
+        return "When is the deploy window?";
+      }
+      get workspaceDir(): string {
+        return workspaceDir;
+      }
+      get channelDir(): string {
+        return channelDir;
+      }
+      get maxInjected(): number {
+        return 1;
+      }
+    }
+    const { items } = await recallRelevantMemory(new Request());
+    expect(items.map(({ content }) => content)).toEqual(["- The deploy window is Thursday."]);
+  });
 });

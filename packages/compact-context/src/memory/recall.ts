@@ -4,7 +4,6 @@ import type { TextModel, TextModelAnswer, TextModelRequest } from "../core/ports
 import {
   CompactError,
   createLruMap,
-  defined,
   errorMessage,
   MAX_TIMER_MS,
   requireOptions,
@@ -141,22 +140,29 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
   requireText(request.channelDir, "request.channelDir", "Pass the channel's folder: { channelDir }.");
   checkRequest(request);
   await checkUser(request.channelDir, request.user);
-  const asked = { ...DEFAULTS, ...defined(request) };
+  const { maxInjected = DEFAULTS.maxInjected, maxChars = DEFAULTS.maxChars } = request;
   const retired = await retiredTexts(request);
   const all = await indexed(request, retired);
-  const looked = withHeirs(lookedAt(all, asked), all.candidates, retired);
+  const looked = withHeirs(lookedAt(all, request), all.candidates, retired);
   const isLive = heldBy(request.live ?? []);
   const found = relevant(
     looked.filter(({ candidate }) => !isLive(candidate)),
     request,
     retired,
   );
-  const ordered = await reranked(found, asked);
+  const ordered = await reranked(found, request, maxInjected);
   const scores = new Map(ordered.map(({ candidate, score }) => [candidate.id, score]));
   const noted = ordered.map(({ candidate, note }) =>
     note === undefined ? candidate : { ...candidate, content: `${candidate.content} (${note})` },
   );
-  const packed = packMemories(noted, { ...asked, root: request.workspaceDir });
+  const packed = packMemories(noted, {
+    maxInjected,
+    maxChars,
+    maxTokens: request.maxTokens,
+    countText: request.countText,
+    now: request.now,
+    root: request.workspaceDir,
+  });
   const items = packed.items.map(({ item, content, clipped }) => {
     const { id, source, path, title, timestamp } = item;
     return { id, source, path, title, content, clipped, timestamp, score: scores.get(id) ?? 0 };
@@ -171,9 +177,6 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
     decisions: decisionsOf(looked, found, isLive, packed),
   };
 }
-
-/** A request with the defaults for what it leaves out. */
-type Asked = RecallRequest & typeof DEFAULTS;
 
 async function retiredTexts({ channelDir }: RecallRequest): Promise<readonly Superseded[]> {
   return supersededIn(
@@ -247,7 +250,7 @@ async function indexed(request: RecallRequest, retired: readonly Superseded[]): 
  */
 function lookedAt(
   { candidates, index, byId }: Indexed,
-  { query, maxCandidates, now = Date.now() }: Asked,
+  { query, maxCandidates = DEFAULTS.maxCandidates, now = Date.now() }: RecallRequest,
 ): readonly LookedAt[] {
   const ofUser = WHO_AM_I.test(query) ? candidates.filter(tellsUser).slice(-maxCandidates) : [];
   if (ofUser.length > 0) return ofUser.map((candidate) => ({ candidate, score: 1, coverage: 1 }));
@@ -287,10 +290,14 @@ function relevant(
   return sure ? ordered : ordered.slice(0, 1);
 }
 
-async function reranked(found: readonly ScoredMemory[], request: Asked): Promise<readonly ScoredMemory[]> {
+async function reranked(
+  found: readonly ScoredMemory[],
+  request: RecallRequest,
+  maxInjected: number,
+): Promise<readonly ScoredMemory[]> {
   const rerank = rerankerOf(request);
-  if (rerank === undefined || found.length <= request.maxInjected) return found;
-  const milliseconds = Math.min(request.rerankTimeout, MAX_TIMER_MS);
+  if (rerank === undefined || found.length <= maxInjected) return found;
+  const milliseconds = Math.min(request.rerankTimeout ?? DEFAULTS.rerankTimeout, MAX_TIMER_MS);
   const controller = new AbortController();
   const { signal } = controller;
   try {

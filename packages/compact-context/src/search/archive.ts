@@ -14,7 +14,7 @@ import {
   type Swept,
   sweep,
 } from "./deletion.ts";
-import { type IndexMemory, OpenIndexes } from "./open-indexes.ts";
+import { OpenIndexes } from "./open-indexes.ts";
 import { best, type Plan, planQuery, type Ranked, rankSegment, snippetOf } from "./rank.ts";
 import type { IndexedMessage } from "./segment.ts";
 import { readPlace, type SessionIndex, type StepProblem } from "./session-index.ts";
@@ -52,8 +52,6 @@ export interface ArchiveOptions {
   now?(): Date;
   /** Called when the search index cannot be stored, and once for each damaged session. */
   warn?(message: string): void;
-  /** Default: 64 million characters of indexes, 16 million of texts. */
-  readonly memory?: IndexMemory;
 }
 
 /**
@@ -63,12 +61,12 @@ export interface ArchiveOptions {
 export function createArchive(given: StorageDriver, options: ArchiveOptions): Archive {
   requireOptions(given, "driver", "Pass a storage driver, such as createMemoryDriver() gives.");
   requireOptions(options, "options", "Pass { redact }, such as createRedactor() gives.");
-  const { redact, now, memory } = options;
+  const { redact, now } = options;
   const warn = onceEach(options.warn);
   const driver = guardDeleted(given, now);
   // State first: without it nothing refers to the archive.
   const drivers = [...new Set([options.stateDriver ?? given, given])];
-  const indexes = new OpenIndexes(driver, warn, memory);
+  const indexes = new OpenIndexes(driver, warn);
   return {
     ...createArchiveStore(driver, redact, warn),
     async search(text, { sessionId, limit = 20 } = {}) {
@@ -208,9 +206,15 @@ async function searchIn(sessions: readonly SessionIndex[], asked: Asked): Promis
   return { hits: await shown(await wholeFirst(candidates, asked), plan, asked), problems };
 }
 
-/** How many candidates are checked for the whole query. */
+/**
+ * How many candidates are checked for the whole query: this multiple of the limit, and at least
+ * `LEAST_LOOKED_AT`.
+ */
+const LOOKED_AT = 3;
+const LEAST_LOOKED_AT = 30;
+
 function lookedAt(limit: number): number {
-  return Math.max(3 * limit, 30);
+  return Math.max(limit * LOOKED_AT, LEAST_LOOKED_AT);
 }
 
 /** Texts read at the same time: each is an open file or a request. */

@@ -10,7 +10,7 @@ import {
   writePostings,
   writeSegment,
 } from "./segment.ts";
-import { archiveIdTerm, ownIdTerm, searchableText, wordsOf, wordTerm } from "./words.ts";
+import { archiveIdTerm, escaped, ownIdTerm, searchableText, wordsOf } from "./words.ts";
 
 /** Texts of consecutive messages of a segment, stored separately: only displayed texts are read. */
 export interface TextBlock {
@@ -52,7 +52,7 @@ export class SegmentBuilder {
     let length = 0;
     for (const [word, count] of times) {
       length += count;
-      this.#note(wordTerm(word), count);
+      this.#note(escaped(word), count);
     }
     this.#note(archiveIdTerm(archiveId), 1);
     this.#note(ownIdTerm(id), 1);

@@ -184,7 +184,7 @@ function placeIn({ places }: Segment, document: number): BlockPlace | undefined 
 
 function sizeOf({ segments }: SessionIndex): number {
   // In addition to the text: an offset per line and four numbers per message.
-  return segments.reduce((sum, { text, size }) => sum + text.length * 1.25 + size * 16, 0);
+  return segments.reduce((sum, { text, size }) => sum + text.length * 1.25 + size * 13, 0);
 }
 
 async function stepsIn(keys: AsyncIterable<string>): Promise<Map<string, number[]>> {

@@ -1,6 +1,6 @@
 import { characterStart } from "../errors.ts";
 import type { Segment } from "./segment.ts";
-import { isSeam, LONGEST_WORD, type Query, wordTerm } from "./words.ts";
+import { escaped, isSeam, LONGEST_WORD, type Query } from "./words.ts";
 
 /** A message of a segment with its score; higher is better. */
 export interface Ranked {
@@ -51,7 +51,7 @@ export function planQuery(query: Query, segments: readonly Segment[]): Plan {
     return found === 0 ? 0 : rarityOf(messages, found);
   };
   const terms = query.words.flatMap((word): WeighedTerm[] => {
-    const term = wordTerm(word);
+    const term = escaped(word);
     const weight = rarity(term);
     if (weight > 0) return [{ term, word, weight }];
     return beginnings(term, segments).map((longer) => ({
@@ -82,7 +82,7 @@ function requiredTerms(words: readonly string[], segments: readonly Segment[]): 
   const last = words.at(-1);
   return words.flatMap((word): string[][] => {
     if (!SIMPLE.test(word)) return [];
-    const term = wordTerm(word);
+    const term = escaped(word);
     if (word !== last) return segments.some((segment) => segment.frequency(term) > 0) ? [[term]] : [];
     const longer = segments.map((segment) => segment.startingWith(term, MOST_ENDINGS));
     if (longer.some((found) => found.length === MOST_ENDINGS)) return [];
@@ -213,7 +213,7 @@ function wordPlaces(written: string, lower: string, terms: readonly WeighedTerm[
   const text = written.length === lower.length ? written : lower;
   return terms.flatMap(({ term, word, weight }) => {
     const places: Place[] = [];
-    const isBeginning = term !== wordTerm(word) || word.length === LONGEST_WORD;
+    const isBeginning = term !== escaped(word) || word.length === LONGEST_WORD;
     for (let at = lower.indexOf(word); at >= 0; at = lower.indexOf(word, at + word.length)) {
       const end = at + word.length;
       const ends = isSeam(text, end) || (lower[end] === "s" && isSeam(text, end + 1));

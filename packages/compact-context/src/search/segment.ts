@@ -72,40 +72,43 @@ export class Segment {
   /** Offsets of all lines, followed by the end of the text. */
   readonly #starts: Uint32Array;
   readonly #ids: string;
-  /** Of each message: step, n, role with flags, words. */
+  /** Of each message: step, n, words. */
   readonly #numbers: Uint32Array;
+  /** Of each message: its role, with flags. */
+  readonly #flags: Uint8Array;
 
-  constructor(folder: string, text: string, places: readonly BlockPlace[]) {
+  constructor(folder: string, text: string, places: readonly BlockPlace[], name = segmentName(text)) {
     this.folder = folder;
     this.text = text;
     this.places = places;
-    this.name = segmentName(text);
+    this.name = name;
     this.#starts = lineStarts(text);
     const [, ids = 0, table = 0, terms = 0] = this.#starts;
     this.#ids = text.slice(ids, table - 1);
     this.size = this.#ids.length / ID_LENGTH;
     const written = readNumbers(text, table, terms - 1);
-    const numbers = new Uint32Array(this.size * 4);
+    this.#numbers = new Uint32Array(this.size * 3);
+    this.#flags = new Uint8Array(this.size);
     let [worded, words] = [0, 0];
-    for (let at = 0; at < numbers.length; at++) {
-      const number = written.next();
-      numbers[at] = number;
-      if (at % 4 < 3 || number === 0) continue;
-      worded += 1;
-      words += number;
+    for (let document = 0; document < this.size; document++) {
+      const [step, n] = [written.next(), written.next()];
+      this.#flags[document] = written.next();
+      const length = written.next();
+      this.#numbers.set([step, n, length], document * 3);
+      words += length;
+      if (length > 0) worded += 1;
     }
-    this.#numbers = numbers;
     this.worded = worded;
     this.words = words;
   }
 
   lengthOf(document: number): number {
-    return this.#numbers[document * 4 + 3] ?? 0;
+    return this.#numbers[document * 3 + 2] ?? 0;
   }
 
   message(document: number): IndexedMessage {
-    const at = document * 4;
-    const flags = this.#numbers[at + 2] ?? 0;
+    const at = document * 3;
+    const flags = this.#flags[document] ?? 0;
     return {
       archiveId: this.#ids.slice(document * ID_LENGTH, (document + 1) * ID_LENGTH),
       step: this.#numbers[at] ?? 0,

@@ -46,7 +46,7 @@ async function loadOnce(driver: StorageDriver, folder: string): Promise<SessionI
   for (const { name, blocks } of manifest.segments) {
     const text = (await driver.get(indexFiles.segment(folder, name)))?.value;
     if (text === undefined || segmentName(text) !== name) return empty;
-    segments.push(new Segment(folder, text, blocks));
+    segments.push(new Segment(folder, text, blocks, name));
   }
   const { steps, problems } = manifest;
   return { folder, steps, segments, problems, version: stored.version, checked: false };

@@ -104,20 +104,20 @@ function plain(word: string): string {
 const PLAIN = /^[!-$&-~]*$/;
 const ODD = /[^!-$&-~]/g;
 
-/** The term of a word in an index, without spaces. All ASCII: other strings take twice the memory. */
-export function wordTerm(text: string): string {
+/** A term of an index, of a word or an id, without spaces. All ASCII: other strings take twice the memory. */
+export function escaped(text: string): string {
   if (PLAIN.test(text)) return text;
   return text.replace(ODD, (character) => `%${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
 /** Terms of ids begin with a character that no word begins with. */
 export function archiveIdTerm(id: string): string {
-  return `@${wordTerm(id)}`;
+  return `@${escaped(id)}`;
 }
 
 /** The message's own id. */
 export function ownIdTerm(id: string): string {
-  return `=${wordTerm(id)}`;
+  return `=${escaped(id)}`;
 }
 
 /** The searchable text of a message: texts, readable reasoning, calls with their arguments, results, names of media. */

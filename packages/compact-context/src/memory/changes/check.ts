@@ -29,11 +29,16 @@ export interface MemoryOverviewFile {
 }
 
 /** The memory files that recall reads, with their sections and items; missing files are omitted. */
-export async function readMemory(
-  folder: ChannelFolder,
-  fail: (name: string, error: unknown) => void = (_, error) => {
+export async function readMemory(folder: ChannelFolder): Promise<readonly MemoryOverviewFile[]> {
+  return readEach(folder, (_, error) => {
     throw error;
-  },
+  });
+}
+
+/** The files that can be read; `fail` hears of the others. */
+async function readEach(
+  folder: ChannelFolder,
+  fail: (name: string, error: unknown) => void,
 ): Promise<readonly MemoryOverviewFile[]> {
   requireOptions(folder, "folder", "Pass the channel's folder: { channelDir }.");
   requireText(folder.channelDir, "folder.channelDir", "Pass the channel's folder: { channelDir }.");
@@ -137,7 +142,7 @@ export async function checkMemory(options: CheckOptions): Promise<readonly Memor
     const severity = ERRORS.includes(kind) ? "error" : "warning";
     problems.push({ kind, severity, place, message: said.replace("#", () => String(value)), hint });
   };
-  const files = await readMemory(options, (name, error) => tell("unreadable", name, errorMessage(error)));
+  const files = await readEach(options, (name, error) => tell("unreadable", name, errorMessage(error)));
   const place = await findChannel(options);
   const redactor = options.redactor ?? createRedactor();
   const items: PlacedItem[] = [];

@@ -209,7 +209,8 @@ export interface ClaimOwner {
 /**
  * Creates a claim file, or takes it over from an owner that has ended: its process no longer exists or, if
  * that cannot be checked, it has not renewed for longer than a lease. Of several contenders one gets the
- * claim; the others get the owner. `fromItself`: whether this process may take over its own claim.
+ * claim; the others get the owner. `fromItself`: whether this process may take over its own
+ * claim; otherwise an own claim counts as taken.
  */
 export async function takeClaim(
   path: string,

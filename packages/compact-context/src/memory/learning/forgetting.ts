@@ -164,8 +164,11 @@ interface Order {
 /** Maximum characters of a sentence. Longer ones are pasted text or data, not requests. */
 const LONGEST = 500;
 
-const ordersIn: (sentence: string) => readonly Order[] = remembered(2_000, (sentence) => {
-  if (sentence.length > LONGEST) return [];
+function ordersIn(sentence: string): readonly Order[] {
+  return sentence.length > LONGEST ? [] : shortOrders(sentence);
+}
+
+const shortOrders: (sentence: string) => readonly Order[] = remembered(2_000, (sentence) => {
   const starts = [0, ...[...sentence.matchAll(CLAUSE)].map(({ index, 0: mark }) => index + mark.length)];
   return starts.flatMap((at): Order[] => {
     const rest = sentence.slice(at);

@@ -194,7 +194,7 @@ export const UNCHANGED: RegExp = new RegExp(
   "giu",
 );
 
-export const MY =
+const MY =
   "(?:my|our|(?:mein|unser)(?:e[nmrs]?)?|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?|(?:[oa]s? )?(?:meus?|minhas?|noss[oa]s?)|мо(?:[йяёиюе]|его|ей|их)|наш(?:[аеи]|его|ей|их)?|我的?|私の)";
 
 const RELATIVES = any(

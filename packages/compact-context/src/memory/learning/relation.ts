@@ -141,12 +141,17 @@ function closeness(now: Read, then: Read): number {
   return Math.max(...partsOf(now).map((part) => closenessOf(part, then)));
 }
 
+const parts = new WeakMap<Read, readonly Read[]>();
+
 /** A statement, plus each of its clauses if it reports a change. */
 function partsOf(now: Read): readonly Read[] {
+  const known = parts.get(now);
+  if (known !== undefined) return known;
   const { tellsChange } = now;
-  return tellsChange
-    ? [now, ...clausesOf(now.text).map((clause) => ({ ...read(clause), tellsChange }))]
-    : [now];
+  const clauses = tellsChange ? clausesOf(now.text) : [];
+  const made = [now, ...clauses.map((clause) => ({ ...read(clause), tellsChange }))];
+  parts.set(now, made);
+  return made;
 }
 
 /**

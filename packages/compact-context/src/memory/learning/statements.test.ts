@@ -200,3 +200,16 @@ it.each([
 ])("MEM-15 bank account numbers are removed, and what only looks like one stays: %s", (text, kept) => {
   expect(withoutToldSecrets(text)).toBe(kept);
 });
+
+it.each(["Нашу встречу перенесли на 15 июня.", "Unserm Team gehört der Server 5."])(
+  "MEM-14 a story keeps what is the speaker's: %s",
+  (text) => {
+    const story = Array.from({ length: 9 }, (_, n) => `Then we walked past house ${n} and saw the sea.`);
+    expect(learned([...story, text].join(" "))).toContain(text);
+  },
+);
+
+it("MEM-14 a part with news that trails off is not learned", () => {
+  const text = "You know what we saw, Fernhill importer has 64 GB..., bye";
+  expect(learned(text, ["The Fernhill importer has 32 GB"])).toEqual([]);
+});

@@ -6,7 +6,6 @@ import {
   FORBIDS,
   LASTING,
   LEAD,
-  MY,
   PERMITS,
   REMEMBER,
   REMEMBER_THAT,
@@ -126,7 +125,7 @@ function toldIn(text: string, heard: Heard, known: readonly string[]): Told[] {
   const section = sectionOf(text, heard, known);
   if (section !== undefined) return [{ section, text, asked, corrects }];
   const news = isStory ? undefined : newsOf(text, known);
-  if (news === undefined || TRANSIENT.test(news.replace(SAID_ON, " "))) return [];
+  if (news === undefined || !isStatement(news) || TRANSIENT.test(news.replace(SAID_ON, " "))) return [];
   return [{ section: "Facts", text: news, asked, corrects }];
 }
 
@@ -260,7 +259,9 @@ function tellsState(sentence: string): boolean {
   return STATES.test(plain) || (MINE.test(plain) && isThing(plain));
 }
 
-const MINE: RegExp = rule(`^${MY}\\s`);
+const MINE: RegExp = rule(
+  "^(?:my|our|unser\\p{L}{0,2}|mein\\p{L}{0,2}|notre|nos|mon|ma|mes|nuestr[oa]s?|mis?|noss[oa]s?|meus?|minhas?|наш\\p{L}{0,2}|мо[йяеиё]\\p{L}?)\\s",
+);
 const STATES: RegExp = rule(
   "^(?:i|we)(?:['’](?:m|re)|\\s(?:am|are))\\s(?:an?|the|based|from|allergic|vegetarian|called|named|using|moving|switching|migrating|pivoting|responsible|no longer|not using)\\s",
   "^(?:i|we)\\s(?:(?:also|now|always|mostly|usually|only|no longer)\\s)*(?:work|live|use|prefer|lead|own|manage|maintain|host|deploy|ship|support|speak|moved|switched|migrated|dropped|hired|joined|renamed|decided)\\s",

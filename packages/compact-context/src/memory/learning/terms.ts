@@ -176,7 +176,7 @@ export function kindOf(
   if (isValue(term)) return "number";
   const kind = toolsLike(term);
   if (kind !== undefined) return kind;
-  if (/[\d@:/.]/.test(term)) return "address";
+  if (/[\d@:/.]/.test(term) && /\p{L}.*[\d@:/.]|\d.*[.\p{L}]/u.test(term)) return "address";
   return names.has(term) ? "name" : undefined;
 }
 
