@@ -77,7 +77,7 @@ export class Segment {
   /** Of each message: its role, with flags. */
   readonly #flags: Uint8Array;
 
-  constructor(folder: string, text: string, places: readonly BlockPlace[], name = segmentName(text)) {
+  constructor(folder: string, text: string, places: readonly BlockPlace[], name: string = segmentName(text)) {
     this.folder = folder;
     this.text = text;
     this.places = places;
