@@ -1,13 +1,7 @@
 import type { CompactEvent, Exporter, HostSpan, Place } from "../../core/report.ts";
 import type { PreflightRequest } from "../../core/request.ts";
-import { CompactError, createKeyedMutex, createLruMap, requireKnown, requireOptions } from "../../errors.ts";
-import {
-  createHostPreflight,
-  HOST_HINT,
-  HOST_OPTIONS,
-  hostPreflight,
-  type ManagedOptions,
-} from "../../host.ts";
+import { CompactError, createKeyedMutex, createLruMap, requireOptions } from "../../errors.ts";
+import { type HostPreflight, hostPreflight, type ManagedOptions } from "../../host.ts";
 import { objectOf, positiveOf } from "../../providers/request.ts";
 
 // The parts of the OpenAI Agents SDK that are used are typed structurally: the SDK is never imported.
@@ -60,13 +54,12 @@ const WRITES: ReadonlySet<PropertyKey> = new Set([
 export const CompactSession: CompactSessionConstructor = function compactSession<Store extends SessionLike>(
   options: CompactSessionOptions<Store>,
 ): CompactingSession<Store> {
-  const own = { underlyingSession: true, sessionId: true, request: true } as const;
-  requireKnown(options, { ...HOST_OPTIONS, ...own }, HOST_HINT);
+  const preflight = hostPreflight(options, { underlyingSession: true, sessionId: true, request: true });
   const store = options.underlyingSession;
   requireOptions(store, "options.underlyingSession", "Pass the session that keeps the items.");
   refuseForeign(store);
   const inTurn = createKeyedMutex();
-  const runCompaction = createCompaction(options, (work) => inTurn("store", work));
+  const runCompaction = createCompaction(options, preflight, (work) => inTurn("store", work));
   return new Proxy(store, {
     has: (target, key) => key === "runCompaction" || Reflect.has(target, key),
     get(target, key) {
@@ -96,11 +89,11 @@ function refuseForeign(store: object): void {
 
 function createCompaction<Store extends SessionLike>(
   options: CompactSessionOptions<Store>,
+  preflight: HostPreflight,
   locked: <T>(work: () => Promise<T>) => Promise<T>,
 ): (args?: { force?: boolean | undefined }) => Promise<null> {
   const { manager, request } = options;
   const store: SessionLike = options.underlyingSession;
-  const preflight = createHostPreflight(manager, options);
 
   return async (args) => {
     const sessionId = options.sessionId ?? (await store.getSessionId());
