@@ -39,6 +39,7 @@ describe("a skill's bounds", () => {
     ["disallowed-tools: bash", /looks like a bound/],
     ["permissions: none", /looks like a bound/],
     ["allowed-tools: {read: true}", /a list of texts is expected/],
+    ['paths: [""]', /^paths: an entry is empty$/],
   ])("AGT-2 with %s the skill is not used, and the problem is told", async (line, words) => {
     const { found, problems } = await skillWith(line);
     expect(found).toEqual([]);

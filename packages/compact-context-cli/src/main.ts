@@ -19,8 +19,9 @@ export async function main(argv: readonly string[], ports: CliPorts = processPor
     await ports.stdout.flushed?.();
   } catch (error) {
     code = reportFailure(error, ports);
+    await Promise.allSettled([ports.stdout.flushed?.()]);
   }
-  await Promise.allSettled([ports.stdout.flushed?.(), ports.stderr.flushed?.()]);
+  await Promise.allSettled([ports.stderr.flushed?.()]);
   return code;
 }
 

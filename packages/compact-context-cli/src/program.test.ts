@@ -82,6 +82,17 @@ describe("a command line", () => {
   });
 });
 
+it("takes a word behind -- for an argument, though a command has its name", () => {
+  expect(read("--", "archive")).toMatchObject({ path: "", words: ["archive"] });
+  expect(read("--json", "--", "archive")).toMatchObject({
+    path: "",
+    words: ["archive"],
+    flags: { json: true },
+  });
+  expect(() => read("archive", "--", "show")).toThrow("there is no command archive show");
+  expect(read("archive", "show", "--", "list")).toMatchObject({ path: "archive show", words: ["list"] });
+});
+
 describe("help", () => {
   it.each(EVERY)(
     "compact %s has an example that the command line takes, and one for its flags",

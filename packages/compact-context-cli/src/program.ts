@@ -49,11 +49,25 @@ export function readCommandLine(argv: readonly string[], root: Command, layout: 
   const state: ParseState = { argv, layout, helpText: "", command: undefined };
   const parser = parserOf(root, state);
   try {
-    parser.parse(topic === undefined ? argv : [...topic, "--help"], { from: "user" });
+    parser.parse(topic === undefined ? withDefault(argv, root) : [...topic, "--help"], { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
   }
   return state.command ?? { text: state.helpText.trimEnd() };
+}
+
+/** With the name of the default command before `--`: what stands behind it names no command. */
+function withDefault(argv: readonly string[], root: Command): readonly string[] {
+  if (!argv.includes("--")) return argv;
+  let [group, depth]: [Command, number] = [root, 0];
+  for (const word of argv) {
+    const next = group.actions?.find(({ name }) => name === word);
+    if (next === undefined) break;
+    group = next;
+    depth += 1;
+  }
+  const name = defaultOf(group)?.name;
+  return name === undefined ? argv : argv.toSpliced(depth, 0, name);
 }
 
 /** Name of the root command. */

@@ -228,7 +228,10 @@ export function showEvent(event: AgentEvent, screen: ChatScreen, folder: string)
   (RENDERERS[event.type] as Show<AgentEvent["type"]>)(event, screen, folder);
 }
 
-const END_NOTES: Readonly<Partial<Record<TurnEnd, string>>> = {
+/** Undefined where the screen already shows why: the answer, or the error before it. */
+const END_NOTES: Readonly<Record<TurnEnd, string | undefined>> = {
+  answered: undefined,
+  failed: undefined,
   interrupted: "interrupted; the conversation is kept",
   refused: "the model declined to answer",
   "request-limit": "stopped: the turn reached its limit of requests; say “go on”",

@@ -204,7 +204,11 @@ export class Frontmatter {
       const items = value.split(/,(?![^{}]*\})/).map((one) => one.trim());
       return items.filter((one) => one !== "");
     }
-    if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value as string[];
+    if (Array.isArray(value) && value.every((one) => typeof one === "string")) {
+      if (value.some((one) => one.trim() === ""))
+        this.wrong(field, "an entry is empty", `Take it out, or leave ${field} out if nothing is meant.`);
+      return value;
+    }
     if (value !== undefined) this.wrong(field, "a list of texts is expected", `Write ${field}: [one, two].`);
     return undefined;
   }

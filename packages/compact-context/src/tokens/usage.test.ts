@@ -281,6 +281,8 @@ describe("normalizeUsage", () => {
         },
       ),
     );
+    const huge = { input_tokens: 1e308, cache_read_input_tokens: 1e308, output_tokens: 7 };
+    expect(normalizeUsage(huge)).toMatchObject({ input: 0, output: 7, cacheRead: 0 });
     const raw = { input_tokens: -5, output_tokens: Number.NaN, cache_read_input_tokens: "9" };
     expect(normalizeUsage(raw)).toMatchObject({ input: 0, output: 0, cacheRead: 0 });
   });

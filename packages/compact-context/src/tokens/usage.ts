@@ -106,7 +106,7 @@ function amountIn(record: NativeObject, paths = ""): number | undefined {
     for (const path of spellings.split("|")) {
       const [first = "", second] = path.split(".");
       const value = second === undefined ? record[first] : objectOf(record[first])[second];
-      if (typeof value !== "number" || !Number.isFinite(value) || value < 0) continue;
+      if (typeof value !== "number" || !(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) continue;
       sum = (sum ?? 0) + value;
       break;
     }
