@@ -4,7 +4,7 @@
 //   node scripts/labels.mjs seal LABELS                     adds the hashes to a file of labels, and checks positions
 //   node scripts/labels.mjs score [--set SET]               how much of what the built library reads is right
 //   node scripts/labels.mjs score --languages SET           the same of sentences in many languages
-// SET is open, kept or second.
+// SET is open, kept, second or third.
 // FILE is a path under the folder of shared sessions (`--sessions DIR`, default ../shared). `score` reads the library at
 // `--dist DIR`, whose summarizer is in `--folder summarizers/extractive`; `--show SECTION` prints what is false or missed.
 import { writeFileSync } from "node:fs";
@@ -30,7 +30,7 @@ const HEAD = 6;
 const TAIL = 20;
 const MAX_LINE = 240;
 const MAX_CALL = 500;
-const SETS = ["open", "kept", "second"];
+const SETS = ["open", "kept", "second", "third"];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
