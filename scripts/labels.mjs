@@ -4,6 +4,7 @@
 //   node scripts/labels.mjs seal LABELS                     adds the hashes to a file of labels, and checks positions
 //   node scripts/labels.mjs score [--set SET]               how much of what the built library reads is right
 //   node scripts/labels.mjs score --languages SET           the same of sentences in many languages
+//   node scripts/labels.mjs agree LABELS LABELS             how many lines two people chose alike
 // SET is open, kept, second or third.
 // FILE is a path under the folder of shared sessions (`--sessions DIR`, default ../shared). `score` reads the library at
 // `--dist DIR`, whose summarizer is in `--folder summarizers/extractive`; `--show SECTION` prints what is false or missed.
@@ -47,11 +48,12 @@ const { values, positionals } = parseArgs({
   },
 });
 const sessions = resolve(values.sessions);
-const [command, name] = positionals;
+const [command, name, other] = positionals;
 if (command === "show") await show(name);
 else if (command === "seal") await seal(name);
 else if (command === "score") await score();
-else throw new Error("show FILE, seal LABELS, or score");
+else if (command === "agree") agree(name, other);
+else throw new Error("show FILE, seal LABELS, score, or agree LABELS LABELS");
 
 async function show(file) {
   const messages = await readMessages(sessions, file);
@@ -96,6 +98,21 @@ async function seal(path) {
   const counts = new Map();
   for (const { section } of rows) counts.set(section, (counts.get(section) ?? 0) + 1);
   console.log(`${rows.length} labels sealed. ${[...counts].map((pair) => pair.join(" ")).join(" · ")}`);
+}
+
+function agree(...paths) {
+  const [one, two] = paths.map((path) => readRows(path));
+  const placesOf = (rows, wanted) =>
+    new Set(
+      rows
+        .filter(({ section }) => section === wanted)
+        .map(({ file, message, part, line }) => [file, message, part, line].join(" ")),
+    );
+  for (const section of new Set([...one, ...two].map((row) => row.section))) {
+    const [left, right] = [placesOf(one, section), placesOf(two, section)];
+    const same = [...left].filter((place) => right.has(place)).length;
+    console.log(`${section}: ${left.size} and ${right.size}, the same line for ${same}`);
+  }
 }
 
 async function score() {

@@ -45,6 +45,17 @@ describe("a command line", () => {
     });
   });
 
+  it("takes a word behind -- for an argument, though a command has its name", () => {
+    expect(read("--", "archive")).toMatchObject({ path: "", words: ["archive"] });
+    expect(read("--json", "--", "archive")).toMatchObject({
+      path: "",
+      words: ["archive"],
+      flags: { json: true },
+    });
+    expect(() => read("archive", "--", "show")).toThrow("there is no command archive show");
+    expect(read("archive", "show", "--", "list")).toMatchObject({ path: "archive show", words: ["list"] });
+  });
+
   it.each([
     [["plan", "a", "--jsn"], "--jsn is not a flag", "Did you mean --json?"],
     [["a", "--out", "b"], "--out is not a flag", "Did you mean --output?"],
@@ -80,17 +91,6 @@ describe("a command line", () => {
       }),
     );
   });
-});
-
-it("takes a word behind -- for an argument, though a command has its name", () => {
-  expect(read("--", "archive")).toMatchObject({ path: "", words: ["archive"] });
-  expect(read("--json", "--", "archive")).toMatchObject({
-    path: "",
-    words: ["archive"],
-    flags: { json: true },
-  });
-  expect(() => read("archive", "--", "show")).toThrow("there is no command archive show");
-  expect(read("archive", "show", "--", "list")).toMatchObject({ path: "archive show", words: ["list"] });
 });
 
 describe("help", () => {

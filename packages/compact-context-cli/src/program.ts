@@ -49,25 +49,21 @@ export function readCommandLine(argv: readonly string[], root: Command, layout: 
   const state: ParseState = { argv, layout, helpText: "", command: undefined };
   const parser = parserOf(root, state);
   try {
-    parser.parse(topic === undefined ? withDefault(argv, root) : [...topic, "--help"], { from: "user" });
+    const words = argv.includes("--") ? withDefault(argv, root) : argv;
+    parser.parse(topic === undefined ? words : [...topic, "--help"], { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
   }
   return state.command ?? { text: state.helpText.trimEnd() };
 }
 
-/** With the name of the default command before `--`: what stands behind it names no command. */
-function withDefault(argv: readonly string[], root: Command): readonly string[] {
-  if (!argv.includes("--")) return argv;
-  let [group, depth]: [Command, number] = [root, 0];
-  for (const word of argv) {
-    const next = group.actions?.find(({ name }) => name === word);
-    if (next === undefined) break;
-    group = next;
-    depth += 1;
-  }
-  const name = defaultOf(group)?.name;
-  return name === undefined ? argv : argv.toSpliced(depth, 0, name);
+/** With the name of the default command where none is named, so that no word behind `--` is read as one. */
+function withDefault(argv: readonly string[], group: Command): readonly string[] {
+  const [word = "", ...rest] = argv;
+  const named = group.actions?.find(({ name }) => name === word);
+  if (named !== undefined) return [word, ...withDefault(rest, named)];
+  const fallback = defaultOf(group);
+  return fallback === undefined ? argv : [fallback.name, ...argv];
 }
 
 /** Name of the root command. */
