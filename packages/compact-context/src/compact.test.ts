@@ -356,6 +356,17 @@ it("FIT-3 leaves the summary out where nothing is to follow a failed summarizer"
   expect(report.rungs).toContain("pruning-only");
 });
 
+it("TOK-8 estimates the answer as half the request, rounded down, unless told otherwise", () => {
+  const list = [{ role: "user", content: "one two three" }];
+  const { tokens, responseTokens } = countTokens(list);
+  expect(responseTokens).toBe(Math.floor(tokens / 2));
+  expect(countTokens(list, { responseRatio: 0.25 })).toMatchObject({
+    tokens,
+    responseTokens: Math.floor(tokens / 4),
+  });
+  expect(countTokens([]).responseTokens).toBe(0);
+});
+
 it("refuses an option that does not exist: a misspelt archive would lose the originals", async () => {
   const refused = { code: "InvalidArgument", message: "archve is not an option; did you mean archive?" };
   const options = { maxTokens: 3000, archve: { save: async () => undefined } };

@@ -27,6 +27,8 @@ export interface CountListOptions {
   readonly tools?: readonly unknown[];
   /** Pending user input. */
   readonly input?: string;
+  /** Expected length of the answer as a share of the request. Default: 0.5. */
+  readonly responseRatio?: number;
 }
 
 const COUNT_OPTIONS: Fields<CountListOptions> = {
@@ -36,16 +38,23 @@ const COUNT_OPTIONS: Fields<CountListOptions> = {
   system: "text",
   tools: "list",
   input: "text",
+  responseRatio: "number",
 };
 
 /**
- * Tokens of a request in any known format: messages, system prompt, tool schemas and pending input.
+ * Tokens of a request in any known format: messages, system prompt, tool schemas and pending input; `responseTokens` estimates
+ * those of the answer.
  * Throws `UnknownFormat` and `InvalidMessages` for lists that cannot be read.
  */
-export function countTokens(messages: readonly unknown[], options: CountListOptions = {}): RequestCount {
+export function countTokens(
+  messages: readonly unknown[],
+  options: CountListOptions = {},
+): RequestCount & { readonly responseTokens: number } {
   requireList(messages);
   requireFields(options, COUNT_OPTIONS);
-  return countMessages(listCodec(messages, options.format).decode(messages), options);
+  const { responseRatio = 0.5, ...counted } = options;
+  const count = countMessages(listCodec(messages, options.format).decode(messages), counted);
+  return { ...count, responseTokens: Math.floor(count.tokens * responseRatio) };
 }
 
 export interface PlanOptions {

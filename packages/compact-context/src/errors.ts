@@ -131,11 +131,6 @@ export function requireFunction(value: unknown, name: string, hint: string): voi
   if (typeof value !== "function") throw wrongKind(name, value, "a function", hint);
 }
 
-/** Throws `InvalidArgument` unless the value is a finite number. */
-export function requireNumber(value: unknown, name: string, hint: string): void {
-  if (!Number.isFinite(value)) throw wrongKind(name, value, "a number", hint);
-}
-
 /**
  * Runs `read` on a caller's argument. Whatever the engine, a getter or a proxy throws for a value of the
  * wrong type becomes `InvalidArgument`; our own errors are rethrown.

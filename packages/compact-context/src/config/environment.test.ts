@@ -11,7 +11,7 @@ function sample({ path, schema: { type }, values }: Setting): [string, unknown] 
   if (type === "integer") return ["90000", 90000];
   if (type === "boolean")
     return valueAt(presets, path.map(toCamelCase)) === true ? ["0", false] : ["1", true];
-  if (type === "object") return ['{"own": {"max_output": 5}}', { own: { maxOutput: 5 } }];
+  if (type === "object") return ['{"own": {"max_context_tokens": 5}}', { own: { maxContextTokens: 5 } }];
   if (path.at(-1) === "patterns") return ['["a,b", "c"]', ["a,b", "c"]];
   if (type === "array") return ["user, tool", ["user", "tool"]];
   const last = /^one of .*?([\w-]+)$/.exec(values)?.[1] ?? "some/text";

@@ -99,14 +99,14 @@ describe("precedence", () => {
 
   it("models are merged by name, and their names are left alone", () => {
     const { models } = load({
-      text: "models:\n  my_own_model: {window: 1000, max_output: 10}\n",
+      text: "models:\n  my_own_model: {window: 1000, max_context_tokens: 10}\n",
       env: { COMPACT_MODELS: '{"my_own_model": {"window": 2000}, "constructor": {"window": 5}}' },
-      overrides: { models: { other_model: { maxOutput: 7 } } },
+      overrides: { models: { other_model: { maxContextTokens: 7 } } },
     });
     expect(models).toEqual({
-      my_own_model: { window: 2000, maxOutput: 10 },
+      my_own_model: { window: 2000, maxContextTokens: 10 },
       constructor: { window: 5 },
-      other_model: { maxOutput: 7 },
+      other_model: { maxContextTokens: 7 },
     });
   });
 

@@ -185,7 +185,6 @@ type Field<V> = [V] extends [string | number | boolean | readonly unknown[]]
 /** The settings of one model. */
 export const ofModel: Fields<ModelOverride> = {
   window: whole(1, "Tokens of prompt and answer together."),
-  max_output: whole(1, "Maximum tokens of one answer."),
   encoding: oneOf(["cl100k_base", "o200k_base"], "Encoding that counts its tokens."),
   max_context_tokens: whole(1, "Instead of max_context_tokens."),
   trigger_pct: share("Instead of policy.trigger_pct."),
@@ -359,7 +358,7 @@ export const allSettings: Fields<CompactConfig> = {
     force_refresh_before_new_session: flag("Updates SESSION.md before a new session."),
   },
   models: note(
-    "Settings by model name: window, max_output, encoding, max_context_tokens, trigger_pct, target_context_tokens.",
+    "Settings by model name: window, encoding, max_context_tokens, trigger_pct, target_context_tokens.",
     {
       type: "object",
       additionalProperties: schemaOf(ofModel),

@@ -3,7 +3,6 @@ import { defaultPolicy, type Policy } from "../core/policy.ts";
 /** The user's facts about a model, which override the built-in table, and its thresholds. */
 export interface ModelOverride {
   readonly window?: number;
-  readonly maxOutput?: number;
   readonly encoding?: "cl100k_base" | "o200k_base";
   /** Per-model overrides of `maxContextTokens`, `policy.triggerPct` and `policy.targetContextTokens`. */
   readonly maxContextTokens?: number;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { get_encoding } from "tiktoken";
 import { describe, expect, it, vi } from "vitest";
 import type { Message, Role } from "../core/message.ts";
-import { countText, countTokens, estimateResponseTokens } from "./count-tokens.ts";
+import { countText, countTokens } from "./count-tokens.ts";
 import { cl100kBase } from "./encodings/cl100k-base.ts";
 import { o200kBase } from "./encodings/o200k-base.ts";
 import { createTokenCounter } from "./token-counter.ts";
@@ -167,13 +167,5 @@ describe("countText", () => {
   it("applies the model's ratio", () => {
     const text = "one two three four five six seven eight nine ten";
     expect(countText(text, { model: "claude-sonnet-4-5" })).toBe(Math.round(1.26 * cl100kBase.count(text)));
-  });
-});
-
-describe("estimateResponseTokens", () => {
-  it("TOK-8 is half the prompt, rounded down, unless told otherwise", () => {
-    expect(estimateResponseTokens(1_001)).toBe(500);
-    expect(estimateResponseTokens(1_001, 0.25)).toBe(250);
-    expect(estimateResponseTokens(0)).toBe(0);
   });
 });

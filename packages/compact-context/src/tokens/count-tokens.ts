@@ -1,6 +1,6 @@
 import type { Format, Message } from "../core/message.ts";
 import type { RequestCount, TokenCounter } from "../core/ports.ts";
-import { createLruMap, requireNumber, requireOptions, requireText } from "../errors.ts";
+import { createLruMap, requireOptions, requireText } from "../errors.ts";
 import type { EncodingName } from "./models.ts";
 import { createTokenCounter } from "./token-counter.ts";
 
@@ -80,11 +80,4 @@ export function countText(text: string, options: CountTextOptions = {}): number 
   const { encoding, model } = options;
   if (encoding !== undefined) return counterFor({ encoding }).countText(text);
   return counterFor(model === undefined ? { encoding: "o200k_base" } : { model }).countText(text);
-}
-
-/** Estimated tokens of the response: half the prompt's by default, rounded down. */
-export function estimateResponseTokens(promptTokens: number, ratio = 0.5): number {
-  requireNumber(promptTokens, "promptTokens", "Pass the tokens of the prompt; countTokens counts them.");
-  requireNumber(ratio, "ratio", "Leave it out for half of the prompt's tokens.");
-  return Math.floor(promptTokens * ratio);
 }
