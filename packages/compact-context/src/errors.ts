@@ -448,10 +448,10 @@ export function characterStart(text: string, offset: number): number {
 }
 
 // Control characters except tab and newline, then characters that hide or reorder text: soft hyphen,
-// zero-width, bidi and invisible marks.
+// zero-width, bidi and invisible marks. A joiner stays where it joins two pictures to one.
 const UNSEEN =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  /[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb]|[\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
+  /[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb]|\u200d(?:(?!\p{Extended_Pictographic})|(?<!\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?\u200d))|[\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
 
 /**
  * The text with every character that could move the cursor, or hide or reorder text, made visible (`\x1b`,

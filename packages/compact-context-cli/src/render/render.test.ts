@@ -226,6 +226,12 @@ describe("untrusted text", () => {
     expect(JSON.parse(json)).toEqual(value);
   });
 
+  it("joined emoji stay, a joiner anywhere else is shown", () => {
+    const family = "👩‍💻 👨‍👩‍👧 ❤️‍🔥 👩🏽‍🚀";
+    expect(oneLine(family)).toBe(family);
+    expect(oneLine("pass\u200dword 👩\u200d")).toBe(String.raw`pass\u200dword 👩\u200d`);
+  });
+
   it("a message cannot forge a line of the report", () => {
     expect(oneLine("hi\nWritten  /etc/passwd")).toBe("hi Written /etc/passwd");
     expect(firstWords("a\r\nb")).toBe("a b");

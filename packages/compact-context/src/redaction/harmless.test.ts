@@ -355,6 +355,8 @@ describe("what looks like a secret, and is something else", () => {
     `password: \`mill-\${draw()}\`,`,
     // Where a secret is kept, or what is not one
     "password = file:/etc/mill/passwd",
+    "cat /etc/passwd hunter2",
+    "/etc/passwd hunter2",
     'password: "@Mill.Vault(Name=otter)"',
     'password: "#/definitions/millOtterAfterRegistrationMethod"',
     "warning: secret 'mill-pull' not found",

@@ -143,6 +143,9 @@ describe("structure", () => {
   it("finds a bank account number whatever stands behind it, of countries that have such numbers", () => {
     const personal = createRedactor({ personal: true });
     expect(personal.redactText("NO93 8601 1117 947 BIC DNBANOKK")).toBe(`${R} BIC DNBANOKK`);
+    expect(personal.redactText("de89 3704 0044 0532 0130 00")).toBe(R);
+    expect(personal.redactText("to no9386011117947, DE89-3704-0044-0532-0130-00")).toBe(`to ${R}, ${R}`);
+    expect(personal.redactText("DE88-3704-0044-0532-0130-00")).toBe("DE88-3704-0044-0532-0130-00");
     expect(personal.redactText("order YC8168335585278524")).toBe("order YC8168335585278524");
   });
 });

@@ -20,9 +20,17 @@ const COUNTRIES = (
 
 /** What may be a bank account number: a country, two digits, and as much as that country's numbers have. */
 export const IBAN: RegExp = new RegExp(
-  `\\b(?=[A-Z]{2}\\d{2})(?:${COUNTRIES.map((one) => `${one.slice(0, 2)}\\d{2}(?: ?[A-Z0-9]){${Number(one.slice(2)) - 4}}`).join("|")})\\b`,
+  `\\b(?=[A-Za-z]{2}\\d{2})(?:${COUNTRIES.map((one) => accountOf(one.slice(0, 2), Number(one.slice(2)) - 4)).join("|")})\\b`,
   "g",
 );
+
+/** In groups of four, or in capitals with any spaces: in small letters those would be the words of a sentence. */
+function accountOf(country: string, length: number): string {
+  const last = length % 4 === 0 ? "" : `[ -]?[A-Za-z0-9]{${length % 4}}`;
+  const grouped = `(?:[ -]?[A-Za-z0-9]{4}){${Math.floor(length / 4)}}${last}`;
+  const eitherCase = [...country].map((letter) => `[${letter}${letter.toLowerCase()}]`).join("");
+  return `(?:${eitherCase}\\d{2}${grouped}|${country}\\d{2}(?: ?[A-Z0-9]){${length}})`;
+}
 
 /** Personal data; every repetition is bounded. */
 const PERSONAL: readonly PersonalFact[] = [
@@ -88,7 +96,7 @@ export function isCardNumber(digits: string): boolean {
 
 /** ISO 13616: the number with its first four characters moved to the end is 1 modulo 97. */
 export function isIban(text: string): boolean {
-  const account = text.replace(/ /g, "");
+  const account = text.replace(/[ -]/g, "");
   let rest = 0;
   for (const character of account.slice(4) + account.slice(0, 4)) {
     const value = Number.parseInt(character, 36);

@@ -55,6 +55,7 @@ describe("default patterns", () => {
 
   it.each([
     ["password=hunter2", `password=${R}`],
+    ["passwd hunter2", `passwd ${R}`],
     ["DB_PASSWORD=hunter2", `DB_PASSWORD=${R}`],
     ["export PGPASS='two words here'", `export PGPASS='${R}'`],
     ['password: "correct horse battery staple"', `password: "${R}"`],
