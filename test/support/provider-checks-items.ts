@@ -73,18 +73,28 @@ function checkFields(items: readonly Fields[], before: readonly Fields[]): strin
     JSON.stringify(Object.entries(item).filter(([key]) => !TEXTS.has(key)));
   const left = new Set(before.filter(isReasoning).map(({ id }) => string(id)));
   for (const item of items.filter(isReasoning)) left.delete(string(item.id));
-  const known = new Set([...before.map(rest), ...bareItems(before, left).map(rest)]);
+  const stays = new Set(items.map((item) => JSON.stringify(item)));
+  const ends = (item: Fields): boolean =>
+    isOutput(item) || (item.role === "user" && stays.has(JSON.stringify(item)));
+  const known = new Set([...before.map(rest), ...bareItems(before, left, ends).map(rest)]);
   return items
     .filter((item) => !isSummary(item) && !known.has(rest(item)))
     .map((item) => `R6 fields of ${string(item.type)} ${string(item.id)} changed`);
 }
 
-/** The model's items after dropped reasoning, without the ids by which the provider would look it up. */
-function bareItems(before: readonly Fields[], left: ReadonlySet<string>): Fields[] {
+/**
+ * The model's items after dropped reasoning, without the ids by which the provider would look it up. A user message that left
+ * does not end them.
+ */
+function bareItems(
+  before: readonly Fields[],
+  left: ReadonlySet<string>,
+  ends: (item: Fields) => boolean,
+): Fields[] {
   let isBare = false;
   return before.flatMap((item) => {
     if (isReasoning(item)) isBare = left.has(string(item.id));
-    else if (item.role === "user" || isOutput(item)) isBare = false;
+    else if (ends(item)) isBare = false;
     const { id: _, ...rest } = item;
     return isBare && !isReasoning(item) ? [rest] : [];
   });
