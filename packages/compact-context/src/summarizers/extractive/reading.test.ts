@@ -247,3 +247,46 @@ it("tells the option that a bare reply picks", () => {
   ]);
   expect(decisions.map(({ text }) => text)).toContain("**B) One file a parcel**");
 });
+
+describe("what a person reports", () => {
+  const report = user("The login does not work on my machine.");
+
+  it.each(["Thanks, login works now.", "The login is fixed.", "Never mind, that was my VPN."])(
+    "is solved by their own words: %s",
+    (words) => {
+      expect(openIn(report, says("I look at it."), user(words), says("Good."))).toEqual([]);
+    },
+  );
+
+  it.each([
+    "The login works now, but not on Windows.",
+    "Does the login work now?",
+    "The export works now, thanks to you, and all of its forty cases are green.",
+  ])("stays open after: %s", (words) => {
+    expect(openIn(report, says("I look at it."), user(words), says("Good."))).toContain(
+      "The login does not work on my machine.",
+    );
+  });
+});
+
+it("a task list that was refused, or failed, is no plan", () => {
+  const todo = (status: string) => ({ todos: [{ content: "Write notes", status }] });
+  const refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected.";
+  const messages = [
+    user("go"),
+    ...ran("TodoWrite", todo("pending"), "Todos have been modified successfully."),
+    ...ran("TodoWrite", todo("completed"), refusal, true),
+    ...ran(
+      "TodoWrite",
+      todo("completed"),
+      "<tool_use_error>InputValidationError: todos</tool_use_error>",
+      true,
+    ),
+  ];
+  expect(readConversation(messages).plan).toEqual([{ text: "Write notes", status: "pending" }]);
+});
+
+it("words that lift a rule end it, also one of an earlier summary's round", () => {
+  const lifted = [user("Never push to main."), says("ok"), user("You can push to main again."), says("ok")];
+  expect(readConversation(lifted).rules).toEqual([]);
+});

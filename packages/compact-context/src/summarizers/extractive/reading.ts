@@ -3,6 +3,8 @@ import type { SummaryContext } from "../../core/ports.ts";
 import { flatMapInSteps, runAtOnce, type Steps } from "../../errors.ts";
 import { readAction } from "./actions.ts";
 import { type CallResult, readOutcome, tookEffect } from "./outcomes.ts";
+import { openReports } from "./reports.ts";
+import { liftsIn, type Standing, standing } from "./standing.ts";
 import {
   acceptedIn,
   decisionsIn,
@@ -10,10 +12,8 @@ import {
   nextStepsIn,
   questionsIn,
   readSentences,
-  reportsIn,
   rulesIn,
   type Sentence,
-  standing,
 } from "./statements.ts";
 import {
   asRequested,
@@ -89,8 +89,9 @@ export interface Reading {
    * content with.
    */
   readonly lastAnswer: number | undefined;
-  /** Standing rules, newest first. */
+  /** Standing rules, newest first, and the words that lifted others. */
   readonly rules: readonly Statement[];
+  readonly lifts: readonly Standing[];
   readonly decisions: readonly Statement[];
   /** The newest task list; undefined if there is none. */
   readonly plan: readonly Task[] | undefined;
@@ -129,7 +130,7 @@ export function* readInSteps(messages: readonly Message[], context?: SummaryCont
   const requests = entries.flatMap((entry) => (entry.kind === "user" ? [entry.speech] : []));
   const { closing, nextSteps } = lastWords(entries);
   yield;
-  const rules = yield* standingRules(entries);
+  const { rules, lifts } = yield* standingRules(entries);
   const decisions = yield* readDecisions(entries);
   const reports = yield* openReports(entries);
   const verification = lastVerification(steps);
@@ -145,6 +146,7 @@ export function* readInSteps(messages: readonly Message[], context?: SummaryCont
     requests,
     lastAnswer: lastAnswer(entries),
     rules,
+    lifts,
     decisions,
     plan: readPlan(steps),
     verification,
@@ -320,11 +322,15 @@ function toEpisodes(entries: readonly Entry[]): Episode[] {
 }
 
 /** Rules that people typed or gave as the reason for a refusal, newest first. */
-function* standingRules(entries: readonly Entry[]): Steps<Statement[]> {
-  const rules = yield* flatMapInSteps(entries.flatMap(wordsIn).reverse(), ({ own, id, message, stays }) =>
-    rulesIn(own.text, own.sentences).map((rule) => ({ text: oneLine(rule), id, message, stays })),
-  );
-  return (yield* standing(rules)).filter(({ stays }) => stays !== "whole");
+function* standingRules(entries: readonly Entry[]): Steps<Pick<Reading, "rules" | "lifts">> {
+  const said = yield* flatMapInSteps(entries.flatMap(wordsIn).reverse(), ({ own, id, message, stays }) => {
+    const rules = rulesIn(own.text, own.sentences).map((rule) => ({ text: oneLine(rule), lifts: false }));
+    // A message lifts rules of earlier ones, not its own.
+    const lifts = liftsIn(own.sentences).map((text) => ({ text, lifts: true }));
+    return [...rules, ...lifts].map((one) => ({ ...one, id, message, stays }));
+  });
+  const rules = (yield* standing(said)).filter(({ lifts, stays }) => !lifts && stays !== "whole");
+  return { rules, lifts: said.filter(({ lifts }) => lifts) };
 }
 
 function wordsIn(entry: Entry, index: number, entries: readonly Entry[]): Speech[] {
@@ -360,42 +366,6 @@ function* readDecisions(entries: readonly Entry[]): Steps<Statement[]> {
     return [];
   });
   return [...decisions.values()];
-}
-
-const SOLVED =
-  /\b(?:fixed|resolved|solved|works now|it works|works!|should (?:now )?work|no longer (?:fails?|happens?|crash\w*))\b/i;
-
-/** Where a failure comes from that a person reports. */
-export const BY_USER = "the user";
-
-/** Failures that users report, until the assistant says that they are solved and something passed. */
-function* openReports(entries: readonly Entry[]): Steps<OpenError[]> {
-  const reports: Report[] = [];
-  let passed = false;
-  for (const [index, entry] of entries.entries()) {
-    if (index % 64 === 0) yield;
-    if (entry.kind === "step") passed ||= entry.step.outcome.state === "passed";
-    if (entry.kind === "assistant" && passed && SOLVED.test(entry.speech.text.slice(0, 4_000)))
-      for (const report of reports) report.solved = true;
-    if (entry.kind === "user" && addReports(entry.speech, reports)) passed = false;
-  }
-  const open = reports.filter(({ solved, stays }) => !solved && !stays);
-  return open.map(({ text }) => ({ text, from: BY_USER })).reverse();
-}
-
-interface Report {
-  readonly text: string;
-  readonly stays: boolean;
-  solved: boolean;
-}
-
-/** Adds what a user reports; what is still so was not solved. True where there is something. */
-function addReports({ sentences, stays }: Speech, reports: Report[]): boolean {
-  const found = [...new Set(reportsIn(sentences).map(oneLine))];
-  if (found.some((line) => /\b(?:still|again)\b/i.test(line)))
-    for (const report of reports.slice(-3)) report.solved = false;
-  for (const text of found) reports.push({ text, stays: stays === "whole", solved: false });
-  return found.length > 0;
 }
 
 /** What says that work which was handed in is not done. */

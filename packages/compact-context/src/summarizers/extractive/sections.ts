@@ -13,10 +13,11 @@ import {
 import { filesChanged, typedPieces } from "./items.ts";
 import { NOT_RECORDED, outcomeWords } from "./outcomes.ts";
 import { foundPieces } from "./outputs.ts";
-import { BY_USER, type Reading } from "./reading.ts";
+import type { Reading } from "./reading.ts";
 import { WEIGHTS } from "./remarks.ts";
+import { BY_USER } from "./reports.ts";
 import { createSaid, createSelection, type Item, type Said } from "./select.ts";
-import { standing } from "./statements.ts";
+import { type Standing, standing } from "./standing.ts";
 import { findRunning, isFinished, keyOf, openTasks, type Step, type Task } from "./steps.ts";
 import { clipEnd, clipLine, clipToTokens, oneLine, unsaidFirst } from "./text.ts";
 import { isBareReply } from "./typed.ts";
@@ -246,9 +247,11 @@ function strength(rule: string): number {
 /** A one-sentence request states its rule itself. */
 function allRules({ reading, earlier, request }: Scene): string[] {
   const older = earlier.rows("rules").map((text) => ({ text }));
-  const rules = older.length === 0 ? reading.rules : runAtOnce(standing([...reading.rules, ...older]));
+  const { rules, lifts } = reading;
+  const all: readonly Standing[] =
+    older.length === 0 ? rules : runAtOnce(standing<Standing>([...rules, ...lifts, ...older]));
   const asked = oneLine(request);
-  return rules.flatMap(({ text }) => (text === asked ? [] : [text]));
+  return all.flatMap(({ text, lifts }) => (text === asked || lifts === true ? [] : [text]));
 }
 
 /** What was typed before the current request while the assistant worked, and the plan. */

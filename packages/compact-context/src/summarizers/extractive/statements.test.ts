@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { runAtOnce } from "../../errors.ts";
+import { reportsIn as reportsOf } from "./reports.ts";
+import { liftsIn, standing } from "./standing.ts";
 import * as statements from "./statements.ts";
-import { acceptedIn, questionsIn, readSentences, rulesIn, standing } from "./statements.ts";
+import { acceptedIn, questionsIn, readSentences, rulesIn } from "./statements.ts";
 
 const decisionsIn = (text: string, speaker: "user" | "assistant" = "assistant"): string[] =>
   statements.decisionsIn(readSentences(text), speaker);
 const nextStepsIn = (text: string): string[] => statements.nextStepsIn(readSentences(text));
-const reportsIn = (text: string): string[] => statements.reportsIn(readSentences(text));
+const reportsIn = (text: string): string[] => reportsOf(readSentences(text));
 
 const RULES: Readonly<Record<string, readonly string[]>> = {
   en: [
@@ -195,6 +197,7 @@ describe("rules that replace each other", () => {
     ["Keep lines under 120 characters.", "Keep lines under 80 characters."],
     ["You may push to main again.", "Never push to main."],
     ["以后用英文回答", "以后用中文回答"],
+    ["Use pnpm instead of npm from now on.", "Always use npm."],
   ])("%s replaces %s", (newer, older) => expect(left(newer, older)).toEqual([newer]));
 
   it.each([
@@ -202,7 +205,38 @@ describe("rules that replace each other", () => {
     ["Don't touch src/a.ts.", "Don't touch src/b.ts."],
     ["Write comments in English.", "Reply in German."],
     ["Use tabs in Makefiles.", "Use spaces in Python."],
+    ["Never store tokens in plain text.", "Never store passwords in plain text."],
+    ["Always add a docstring for a new function.", "Always add a test for a new function."],
+    ["Never use npm here.", "Use pnpm instead of npm."],
   ])("%s stays beside %s", (newer, older) => expect(left(newer, older)).toEqual([newer, older]));
+});
+
+describe("words that lift rules", () => {
+  const left = (words: string, rule: string): string[] => {
+    const lifts = liftsIn(readSentences(words)).map((text) => ({ text, lifts: true }));
+    return runAtOnce(standing([...lifts, { text: rule, lifts: false }])).flatMap(({ text, lifts }) =>
+      lifts ? [] : [text],
+    );
+  };
+
+  it.each([
+    ["The freeze is over: you can push to main now, and the docs are open.", "Never push to main."],
+    ["From now on you may run the e2e tests again.", "Don't run the e2e tests."],
+    ["I take that back: you can push to main again.", "Never push to main."],
+    ["Forget the npm rule.", "Always use npm."],
+    ["Ignore my rule about the docs folder.", "Don't touch the docs folder."],
+    ["Please answer in English again.", "Always answer in French."],
+  ])("%s lifts %s", (words, rule) => expect(left(words, rule)).toEqual([]));
+
+  it.each([
+    ["You can push to main now if the tests pass.", "Never push to main."],
+    ["You can push to develop now.", "Never push to main."],
+    ["You can commit now.", "Never commit without asking me."],
+    ["You can use the parser now.", "Always use npm."],
+    ["Forget the npm rule.", "Never push to main."],
+    ["Run the tests again.", "Run the tests before each commit."],
+    ["He wrote: “you can push to main now”.", "Never push to main."],
+  ])("%s leaves %s", (words, rule) => expect(left(words, rule)).toEqual([rule]));
 });
 
 describe("rules in their context", () => {

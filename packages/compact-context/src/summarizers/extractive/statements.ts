@@ -1,4 +1,3 @@
-import { flatMapInSteps, type Steps } from "../../errors.ts";
 import { languagesOf } from "./languages.ts";
 import { MOST_UNWRAPPED as MOST, oneLine, paragraphsOf, sentencesOfLine, unwrapped } from "./text.ts";
 
@@ -93,13 +92,13 @@ function plainOf(sentence: string): string {
 }
 
 /** The words of those sentences for which something holds. */
-function textsOf(all: readonly Sentence[], holds: (sentence: Sentence) => boolean): string[] {
+export function textsOf(all: readonly Sentence[], holds: (sentence: Sentence) => boolean): string[] {
   return all.filter(holds).map(({ text }) => text);
 }
 
 // ---- rules
 
-const QUESTION = /[?？]["”')\]]{0,2}$/;
+export const QUESTION: RegExp = /[?？]["”')\]]{0,2}$/;
 const RULE_HEADING =
   /(?:^|\b)(?:rules?|constraints?|guidelines?|conventions?|non-?goals|out of scope|ground rules|preferences|regeln|vorgaben|règles|contraintes|reglas|restricciones|regras|restrições|правила|ограничения)\b(?: (?:for|across|on|of|to|in) (?:\w+ ?){1,4})?\s{0,2}[:：]?$|(?:^|\b)important[:：]?$|(?:规则|约束|要求|规范|注意事项|ルール|制約|注意事項)[:：]?$/iu;
 /** What stands below is told as done. */
@@ -205,84 +204,6 @@ function isNoWish({ plain, heading, item, pasted }: Sentence): boolean {
   if (pasted || (item && DONE_HEADING.test(heading))) return true;
   const asks = QUESTION.test(plain) || ASKS_UNMARKED.test(plain);
   return (asks && !WISHES.test(plain)) || NO_WISHES.some((pattern) => pattern.test(plain));
-}
-
-// ---- superseded rules
-
-/** Words that say nothing about what a rule is about: its force, and values that a newer rule changes. */
-const NO_TOPIC = new Set(
-  (
-    "never always don't dont do not must should shall please only now from on instead again anymore longer any all every each the and a an to of in for with " +
-    "is are be it its this that you your me my we our i use keep make sure no yes can may have has will would when whenever if then than rather also just still back go going forward " +
-    "english german french spanish portuguese russian chinese japanese korean italian tabs spaces metric imperial celsius fahrenheit short long brief detailed " +
-    "nie niemals immer nicht bitte nur ab jetzt sofort mehr wieder auf der die das und ein eine deutsch englisch künftig " +
-    "jamais toujours pas ne le la les en de du des un une français anglais désormais nunca siempre no el los las español inglés ya ahora " +
-    "sempre não o os as em um uma português inglês agora никогда всегда не на в и только теперь русском английском больше"
-  ).split(" "),
-);
-const NAME = /[a-z].{0,80}[\d_./-]|[\d_./-].{0,80}[a-z]|[a-z][A-Z]/;
-
-const VALUE = /[中英日德法俄]文|[英日德法俄]语|日本語|英語/g;
-
-interface Topic {
-  readonly whole: string;
-  readonly words: ReadonlySet<string>;
-  readonly names: ReadonlySet<string>;
-}
-
-/** Maximum number of rules compared per shared word. */
-const MOST_ALIKE = 64;
-
-/** The rules, newest first, without those that a newer one supersedes. */
-export function* standing<Rule extends { readonly text: string }>(rules: readonly Rule[]): Steps<Rule[]> {
-  const byWord = new Map<string, Topic[]>();
-  return yield* flatMapInSteps(rules, (rule) => {
-    const topic = topicOf(rule.text);
-    const keys = topic.words.size === 0 ? [topic.whole] : [...topic.words];
-    if (keys.some((key) => byWord.get(key)?.some((newer) => covers(newer, topic)) === true)) return [];
-    for (const key of keys) {
-      const alike = byWord.get(key) ?? [];
-      if (alike.push(topic) > MOST_ALIKE) alike.shift();
-      byWord.set(key, alike);
-    }
-    return [rule];
-  });
-}
-
-/** True if two rules have the same subject, so that the newer supersedes the older. */
-function covers(newer: Topic, older: Topic): boolean {
-  if (newer.words.size === 0 || older.words.size === 0) return newer.whole === older.whole;
-  const fewest = Math.min(newer.names.size, older.names.size);
-  const agree =
-    fewest === 0
-      ? newer.names.size === older.names.size || newer.words.size <= 2
-      : sharedBy(newer.names, older.names) === fewest;
-  return agree && 3 * (newer.words.size + older.words.size) <= 8 * sharedBy(newer.words, older.words);
-}
-
-function sharedBy(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
-  let count = 0;
-  for (const word of one) if (other.has(word)) count += 1;
-  return count;
-}
-
-/** The words and names that identify a rule's subject, words stemmed. */
-function topicOf(rule: string): Topic {
-  const words = new Set<string>();
-  const names = new Set<string>();
-  for (const raw of rule
-    .slice(0, MOST)
-    .replace(VALUE, "")
-    .match(/[\p{L}\p{N}_][\p{L}\p{N}_./'’-]*/gu) ?? []) {
-    const word = raw.replace(/[./'’-]+$/, "").replace(/’/g, "'");
-    if (NAME.test(word)) names.add(word.toLowerCase());
-    const lower = word.toLowerCase();
-    if (NO_TOPIC.has(lower) || /^\p{N}/u.test(lower)) continue;
-    if (/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(lower))
-      for (let at = 0; at + 1 < lower.length; at += 1) words.add(lower.slice(at, at + 2));
-    else if (lower.length > 1) words.add(lower.slice(0, 6));
-  }
-  return { whole: oneLine(rule).toLowerCase(), words, names };
 }
 
 // ---- decisions
@@ -468,21 +389,4 @@ function asks(plain: string): boolean {
     (ASKS_WITHOUT_MARK.test(plain) && plain.length < 300) ||
     /ますか。$|ですか。$|でしょうか。$|吗。$/.test(plain)
   );
-}
-
-// ---- failures reported by users
-
-const FAILS =
-  /\bstill (?:not|broken|wrong|fail\w*|crash\w*|hang\w*|the same|see(?:ing)?|get(?:ting)?|doesn['’]t|does not|isn['’]t|can['’]t|happen\w*|throw\w*)\b|\b(?:(?:is|are|does|do|did)(?:n['’]t| not)|not) work(?:ing)?\b|\b(?:i['’]?m|i am|we['’]?re|we are|i|we) (?:still )?(?:see(?:ing)?|get(?:ting)?|hit(?:ting)?) (?:an? |the |this |these |following |now ){0,3}(?:\w+ ){0,2}(?:error|exception|failure|warning|crash|traceback|stack ?trace|timeout)s?\b|\bi(?:['’]m| am) seeing$|^but no \w+|\b(?:it|this|that|the \w+|\w+\(\)) (?:fails?|failed|crash(?:es|ed)|throws?|hangs?)(?: (?:with|on|when|because)\b|[.!]?$)/;
-const NO_FAILURE =
-  /\b(?:i (?:guess|think|suppose)|if|unless|should|would|could|might|can we|test(?:s)? (?:that|for)|make sure|ensure)\b/;
-const IS_ERROR =
-  /^[`"']?(?:\w{0,60}(?:Error|Exception)\b|error\b|fatal:|panic:|(?:--- )?FAIL(?:ED)?[: ]|failed to\b|cannot\b|traceback\b)/i;
-
-/** Failures in the user's words, and the first line of a pasted error. */
-export function reportsIn(all: readonly Sentence[]): string[] {
-  return textsOf(all, ({ text, plain }) => {
-    if (QUESTION.test(plain) || plain.length < 8 || plain.endsWith(":")) return false;
-    return IS_ERROR.test(text) || (FAILS.test(plain) && !NO_FAILURE.test(plain));
-  }).slice(0, 5);
 }

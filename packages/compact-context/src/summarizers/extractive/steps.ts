@@ -406,10 +406,10 @@ export function isFinished({ status }: Task): boolean {
  * The newest task list, finished items included; undefined if no call maintains one. Reads whole lists
  * (TodoWrite, update_plan) and single steps (TaskCreate, TaskUpdate); a newer list replaces all earlier ones.
  */
-export function readPlan(calls: readonly Pick<Step, "call" | "result">[]): Task[] | undefined {
+export function readPlan(steps: readonly Step[]): Task[] | undefined {
   let items: Map<string, Task> | undefined;
-  for (const { call, result } of calls) {
-    if (!TOOL.test(call.name)) continue;
+  for (const { call, result, outcome } of steps) {
+    if (!TOOL.test(call.name) || !tookEffect(outcome)) continue;
     const value = argumentsValue(call);
     const text = result?.text ?? "";
     items = shownTasks(text) ?? listOf(value) ?? applyStep(items, value, text);
