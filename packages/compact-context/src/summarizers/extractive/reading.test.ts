@@ -261,6 +261,8 @@ describe("what a person reports", () => {
   it.each([
     "The login works now, but not on Windows.",
     "Does the login work now?",
+    "The login page is gone.",
+    "The login works on my colleague's machine.",
     "The export works now, thanks to you, and all of its forty cases are green.",
   ])("stays open after: %s", (words) => {
     expect(openIn(report, says("I look at it."), user(words), says("Good."))).toContain(

@@ -52,7 +52,7 @@ interface Report {
 
 /** What a person says of something that failed before. */
 const CONTENT =
-  /\b(?:works? (?:now|again|fine)|(?:is|are) (?:now )?(?:working|fixed|solved|resolved|gone)(?: now)?|(?:it|that) works|that (?:fixed|solved|did) it|never ?mind)\b/;
+  /\b(?:works? (?:now|again|fine)|(?:is|are) (?:now )?(?:working|fixed|solved|resolved)(?: now)?|(?:errors?|warnings?|problems?|issues?|bugs?|crash(?:es)?|failures?) (?:is|are) gone|(?:it|that) works(?=[.!,]|$)|that (?:fixed|solved|did) it|never ?mind)(?![\w])/;
 const NOT_CONTENT =
   /\b(?:not|no longer works?|but|still|only|if|when|until|make sure|should|must|almost)\b|n['’]t\b|[?？]/;
 /** Words in which reports of different things are alike. */

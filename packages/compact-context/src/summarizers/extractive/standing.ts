@@ -39,7 +39,7 @@ const INSTEAD = /\b(?:instead of|rather than)\s([^,.;:]{1,60})/i;
 const CLAUSES = /[:;,]\s+|\s[–—]\s|(?<=[.!])\s+/;
 /** Allows something from now on; what is tied to a condition lifts nothing. */
 const PERMITS =
-  /^(?:(?:and|but|so|ok|okay|yes|now|from now on|i take that back)[, ]{1,2}){0,2}(?:you|we) (?:can|may|are allowed to|are free to) (?!be\b|have\b|not\b|only\b|see\b|find\b|look\b|check\b).{3,200}?\b(?:again|now|from now on|any ?time|whenever you like|after all|freely)\b[.! ]{0,3}$/i;
+  /^(?:(?:and|but|so|ok|okay|yes|now|from now on|i take that back)[, ]{1,2}){0,2}(?:you|we) (?:can|may|are allowed to|are free to) (?!(?:now )?(?:be|have|not|only|see|find|look|check)\b)(?:now .{3,200}|.{3,200}?\b(?:again|now|from now on|any ?time|whenever you like|after all|freely)\b[.! ]{0,3})$/i;
 const TIED = /\b(?:if|when|unless|only|once|after (?!all\b)|until|as long as|except|but)\b/i;
 const LONGEST_LIFT = 240;
 /** Takes a rule back by name: "forget the npm rule", "ignore what I said about tabs". */

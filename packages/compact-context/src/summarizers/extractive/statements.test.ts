@@ -223,6 +223,7 @@ describe("words that lift rules", () => {
     ["The freeze is over: you can push to main now, and the docs are open.", "Never push to main."],
     ["From now on you may run the e2e tests again.", "Don't run the e2e tests."],
     ["I take that back: you can push to main again.", "Never push to main."],
+    ["You can now push to main.", "Never push to main."],
     ["Forget the npm rule.", "Always use npm."],
     ["Ignore my rule about the docs folder.", "Don't touch the docs folder."],
     ["Please answer in English again.", "Always answer in French."],
@@ -231,6 +232,7 @@ describe("words that lift rules", () => {
   it.each([
     ["You can push to main now if the tests pass.", "Never push to main."],
     ["You can push to develop now.", "Never push to main."],
+    ["You can now see that I never push to main.", "Never push to main."],
     ["You can commit now.", "Never commit without asking me."],
     ["You can use the parser now.", "Always use npm."],
     ["Forget the npm rule.", "Never push to main."],
