@@ -107,7 +107,15 @@ const TIMED_OUT =
   /^(?:Command|command|Process|The command|Error: Command|\[The command).{0,60}\btimed out\b.{0,120}/;
 /** Lines that a host puts around an output. */
 export const HOST_LINE: RegExp =
-  /^(?:Chunk ID: |Wall time: |Process exited with |Original token count: |Warning: truncated output|Output:|Total output lines: |Exit code:? -?\d|Command: |Directory: |Error: \(none\)|Exit Code: |Signal: |Background PIDs: |Process Group PGID: |Command exited with code|Shell cwd was reset|\[(?:The c|C)ommand (?:completed|finished)|\[Current working directory|\[Python interpreter|\(Open file: |\(Current directory: |bash-\$|<\/?(?:returncode|output|stdout|stderr|exit_?code|error)>)/i;
+  /^(?:Chunk ID: |Wall time: |Process exited with |Original token count: |Warning: truncated output|Output:(?: \(empty\))?$|Total output lines: |Exit code:? -?\d|Command: |Directory: |Error: \(none\)|Exit Code: |Signal: |Background PIDs: |Process Group PGID: |Command exited with code|Shell cwd was reset|\[(?:The c|C)ommand (?:completed|finished)|\[Current working directory|\[Python interpreter|\(Open file: |\(Current directory: |bash-\$|<\/?(?:returncode|output|stdout|stderr|exit_?code|error)>)/i;
+
+/** Gemini CLI writes an output behind this word, in the same line. */
+const SAME_LINE = /^((?:Command: [\s\S]{0,20000}?\nDirectory: .*\n)?Output:) (?!\(empty\)(?:\n|$))/;
+
+/** A result whose output begins on a line of its own. */
+export function readResult(text: string, isError: boolean): CallResult {
+  return { text: text.replace(SAME_LINE, "$1\n"), isError };
+}
 
 function exitCode(lines: readonly string[]): number | undefined {
   const spoken = lines.filter((line) => line.trim() !== "").map((line) => line.trim());
