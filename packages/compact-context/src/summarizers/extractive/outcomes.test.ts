@@ -393,6 +393,13 @@ describe("readOutcome without evidence", () => {
     expect(shell(command, text).state).toBe(state);
   });
 
+  it("tells that no test of a package ran", () => {
+    const none = "testing: warning: no tests to run\nPASS\nok  \texample.com/a\t0.01s [no tests to run]";
+    const detailOf = (text: string): string => shell("go test -run Weigh ./...", text).detail;
+    expect(detailOf(none)).toBe("1 package, no test ran");
+    expect(detailOf(`${none}\nok  \texample.com/b\t0.31s`)).toBe("2 packages");
+  });
+
   it("believes the runner, not what its tests print", () => {
     const text =
       "stdout | a.test.ts\n--- FAIL: TestX (0.0s)\nFAIL\nlogged: 3 failed\n\n Test Files  1 passed (1)\n      Tests  4 passed (4)";
