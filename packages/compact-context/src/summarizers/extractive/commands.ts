@@ -332,13 +332,25 @@ function wordsOfCommit({ words: typed, here }: Step): string | undefined {
 
 // ---- details for outcomes
 
-/** True if the exit code is not the work's: the command ends with a pipe, `|| true` or `; echo`. */
-export function readsThroughPipe(command: string): boolean {
-  const steps = readSteps(command);
+/** Words that close a block, whose exit code is that of the last step in it. */
+const CLOSERS = /^(?:fi|done|esac|[)}])$/;
+const STOPS = /^(?:exit|return)$/;
+
+/**
+ * True if the exit code is not the work's: the command ends with a pipe, `|| true` or `; echo`, or in front of its last
+ * `;` is a check, or the only step that does more than look.
+ */
+export function readsThroughPipe(command: string, checks: (step: Step) => boolean): boolean {
+  const steps = readSteps(command).filter(({ words }) => !CLOSERS.test(words[0] ?? ""));
   const last = steps.at(-1);
   if (last === undefined || /\bset -[a-z]{0,5}o? ?pipefail\b/.test(command)) return false;
   if (last.joiner === "|" || last.joiner === "||" || last.joiner === "&") return true;
-  return last.joiner === ";" && /^(?:echo|printf|true|:)$/.test(last.words[0] ?? "");
+  const end = steps.findLastIndex(({ joiner }) => joiner === ";");
+  if (end < 0 || /\bset -(?:[a-z]{0,5}e|o errexit\b)/.test(command)) return false;
+  const shows = (step: Step): boolean =>
+    isLooking(step) || SETTING_UP.has(step.words[0] ?? "") || /^(?:echo|:)$/.test(step.words[0] ?? "");
+  if (steps.slice(end).every(shows) && (end === 0 || !steps.slice(0, end).every(shows))) return true;
+  return steps.slice(0, end).some((step, at) => checks(step) && !STOPS.test(steps[at + 1]?.words[0] ?? ""));
 }
 
 const SILENT =

@@ -374,6 +374,32 @@ describe("readOutcome without evidence", () => {
     expect(shell(command, output).state).toBe("unknown");
   });
 
+  it.each<readonly [string, Outcome["state"]]>([
+    ["./scripts/check-licenses.sh; git status --short", "unknown"],
+    ["make lint-docs\nls docs", "unknown"],
+    ["npm run lint; npm run build", "unknown"],
+    ["if [ -d post ]; then npm run lint; git status; fi", "unknown"],
+    ["./deploy; git status", "unknown"],
+    ["set -e\nmake lint-docs\nls docs", "passed"],
+    ["make lint-docs && ls docs", "passed"],
+    ["make lint-docs || exit 1\nls docs && make build", "passed"],
+    ["rm -rf out; make build", "passed"],
+    ["cd post; make build", "passed"],
+    ["if [ -d post ]; then make build; fi", "passed"],
+    ["git status; ls", "passed"],
+    ["cat > a.txt <<EOF\nmake lint\nEOF\nmake build", "passed"],
+  ])("takes an exit code only for the steps that it tells of: %s", (command, state) => {
+    const text = "Process exited with code 0\nOutput:\nmissing in 3 files";
+    expect(shell(command, text).state).toBe(state);
+  });
+
+  it("tells that no test of a package ran", () => {
+    const none = "testing: warning: no tests to run\nPASS\nok  \texample.com/a\t0.01s [no tests to run]";
+    const detailOf = (text: string): string => shell("go test -run Weigh ./...", text).detail;
+    expect(detailOf(none)).toBe("1 package, no test ran");
+    expect(detailOf(`${none}\nok  \texample.com/b\t0.31s`)).toBe("2 packages");
+  });
+
   it("believes the runner, not what its tests print", () => {
     const text =
       "stdout | a.test.ts\n--- FAIL: TestX (0.0s)\nFAIL\nlogged: 3 failed\n\n Test Files  1 passed (1)\n      Tests  4 passed (4)";

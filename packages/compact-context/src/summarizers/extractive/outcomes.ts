@@ -1,6 +1,6 @@
 import { isObject } from "../../errors.ts";
 import type { Action } from "./actions.ts";
-import { isLooking, outputIsSilent, programsOf, readSteps, readsThroughPipe } from "./commands.ts";
+import { isLooking, outputIsSilent, programsOf, readSteps, readsThroughPipe, type Step } from "./commands.ts";
 import { type Closing, MOST_ERRORS, MOST_FAILING, runnersIn, told } from "./runners.ts";
 import { clipEnd, parsedJson } from "./text.ts";
 import { REFUSED } from "./typed.ts";
@@ -107,7 +107,15 @@ const TIMED_OUT =
   /^(?:Command|command|Process|The command|Error: Command|\[The command).{0,60}\btimed out\b.{0,120}/;
 /** Lines that a host puts around an output. */
 export const HOST_LINE: RegExp =
-  /^(?:Chunk ID: |Wall time: |Process exited with |Original token count: |Warning: truncated output|Output:|Total output lines: |Exit code:? -?\d|Command: |Directory: |Error: \(none\)|Exit Code: |Signal: |Background PIDs: |Process Group PGID: |Command exited with code|Shell cwd was reset|\[(?:The c|C)ommand (?:completed|finished)|\[Current working directory|\[Python interpreter|\(Open file: |\(Current directory: |bash-\$|<\/?(?:returncode|output|stdout|stderr|exit_?code|error)>)/i;
+  /^(?:Chunk ID: |Wall time: |Process exited with |Original token count: |Warning: truncated output|Output:(?: \(empty\))?$|Total output lines: |Exit code:? -?\d|Command: |Directory: |Error: \(none\)|Exit Code: |Signal: |Background PIDs: |Process Group PGID: |Command exited with code|Shell cwd was reset|\[(?:The c|C)ommand (?:completed|finished)|\[Current working directory|\[Python interpreter|\(Open file: |\(Current directory: |bash-\$|<\/?(?:returncode|output|stdout|stderr|exit_?code|error)>)/i;
+
+/** Gemini CLI writes an output behind this word, in the same line. */
+const SAME_LINE = /^((?:Command: [\s\S]{0,20000}?\nDirectory: .*\n)?Output:) (?!\(empty\)(?:\n|$))/;
+
+/** A result whose output begins on a line of its own. */
+export function readResult(text: string, isError: boolean): CallResult {
+  return { text: text.replace(SAME_LINE, "$1\n"), isError };
+}
 
 function exitCode(lines: readonly string[]): number | undefined {
   const spoken = lines.filter((line) => line.trim() !== "").map((line) => line.trim());
@@ -208,15 +216,17 @@ const INSTALLS = /^(?:i|install|add|remove|update|version|--version|-v|--help|-h
 
 /** True where a program of the command tests, builds or checks; looking at files of that name is none. */
 function verifiesBy(command: string): boolean {
-  return programsOf(command).some((step) => {
-    const [program = "", first = ""] = step.words;
-    if (isLooking(step) || INSTALLS.test(first) || step.words.includes("--help")) return false;
-    const name = program.slice(program.lastIndexOf("/") + 1).slice(0, 100);
-    if (first === "-n" && /^(?:ba|z|da)?sh$/.test(name)) return true;
-    if (!STARTERS.test(name)) return VERIFYING.test(name) && !/^(?:test|\[)$/.test(name);
-    const given = step.words.slice(1).filter((word) => !word.startsWith("/") || /\.\w{1,4}$/.test(word));
-    return given.slice(0, 5).some((word) => VERIFYING.test(word.slice(-100)));
-  });
+  return programsOf(command).some(checks);
+}
+
+function checks(step: Step): boolean {
+  const [program = "", first = ""] = step.words;
+  if (isLooking(step) || INSTALLS.test(first) || step.words.includes("--help")) return false;
+  const name = program.slice(program.lastIndexOf("/") + 1).slice(0, 100);
+  if (first === "-n" && /^(?:ba|z|da)?sh$/.test(name)) return true;
+  if (!STARTERS.test(name)) return VERIFYING.test(name) && !/^(?:test|\[)$/.test(name);
+  const given = step.words.slice(1).filter((word) => !word.startsWith("/") || /\.\w{1,4}$/.test(word));
+  return given.slice(0, 5).some((word) => VERIFYING.test(word.slice(-100)));
 }
 
 function outcomeOfCommand(command: string, given: readonly string[], { text, isError }: CallResult): Outcome {
@@ -234,7 +244,7 @@ function outcomeOfCommand(command: string, given: readonly string[], { text, isE
   const deciding = found.filter((one) => decides(one, found));
   if (deciding.length > 0) return ofRunners(deciding, verifies);
   const echoed = echoedCommand(output);
-  if (echoed !== undefined && isQuiet(echoed) && !readsThroughPipe(command))
+  if (echoed !== undefined && isQuiet(echoed) && !readsThroughPipe(command, checks))
     return passed("no output", verifies);
   if (code === undefined && reachedEnd(command, output)) return passed("", verifies);
   return ofSilence(command, code, isSilent(output), verifies);
@@ -243,7 +253,7 @@ function outcomeOfCommand(command: string, given: readonly string[], { text, isE
 /** The outcome of a command without a closing runner. */
 function ofSilence(command: string, code: number | undefined, silent: boolean, verifies: boolean): Outcome {
   if (silent && isQuiet(command)) return passed("no output", verifies);
-  if (code === 0 && !readsThroughPipe(command)) return passed("", verifies);
+  if (code === 0 && !readsThroughPipe(command, checks)) return passed("", verifies);
   return { ...UNKNOWN, detail: silent && code === undefined ? "no output" : "", verifies };
 }
 

@@ -2,7 +2,7 @@ import { type Message, messageText, resultText } from "../../core/message.ts";
 import type { SummaryContext } from "../../core/ports.ts";
 import { flatMapInSteps, runAtOnce, type Steps } from "../../errors.ts";
 import { readAction } from "./actions.ts";
-import { type CallResult, readOutcome, tookEffect } from "./outcomes.ts";
+import { readOutcome, readResult, tookEffect } from "./outcomes.ts";
 import { openReports } from "./reports.ts";
 import { liftsIn, type Standing, standing } from "./standing.ts";
 import {
@@ -194,7 +194,7 @@ function* readSteps({ messages, staysOf, typed }: Scene): Steps<Step[]> {
   const found = messages.flatMap((message) =>
     message.parts.flatMap((part) => {
       if (part.type !== "toolResult") return [];
-      const result: CallResult = { text: resultText(part), isError: part.isError === true };
+      const result = readResult(resultText(part), part.isError === true);
       return [{ id: part.id, result, stays: staysOf(message) === "whole" }];
     }),
   );

@@ -422,8 +422,10 @@ function detailOf(name: string, lines: readonly string[], errors: readonly strin
 }
 
 function packagesIn(lines: readonly string[]): string {
-  const packages = lines.filter((line) => /^(?:ok|FAIL)\s\S/.test(line)).length;
-  return packages === 0 ? "" : `${packages} package${packages > 1 ? "s" : ""}`;
+  const closed = lines.filter((line) => /^(?:ok|FAIL)\s\S/.test(line));
+  if (closed.length === 0) return "";
+  const ran = closed.some((line) => !line.endsWith("[no tests to run]"));
+  return `${closed.length} package${closed.length > 1 ? "s" : ""}${ran ? "" : ", no test ran"}`;
 }
 
 function commitIn(line: string): string {

@@ -98,6 +98,25 @@ describe("what is still running", () => {
   });
 });
 
+describe("an output behind the word of its host", () => {
+  const gemini = (command: string, output: string, code: number): Message[] =>
+    step(
+      "run_shell_command",
+      { command },
+      `Command: ${command}\nDirectory: (root)\nOutput: ${output}\nError: (none)\nExit Code: ${code}\nSignal: 0`,
+    );
+
+  it("tells its first line", async () => {
+    const told = await summaryOf([
+      ...gemini("git commit -am 'Weigh'", "[scales/small 1a2b3c4] Weigh\n 1 file changed", 0),
+      ...gemini("node deploy.js", "Error: no credentials for the crane", 1),
+    ]);
+    expect(section(told, "Open errors")).toContain("no credentials for the crane (from");
+    expect(section(told, "Repository")).toContain('last commit 1a2b3c4 "Weigh"');
+    expect(await summaryOf(gemini("node deploy.js", "(empty)", 1))).not.toContain("(empty)");
+  });
+});
+
 describe("a call without a result", () => {
   const [commit] = bash('git commit -m "Weigh parcels by the gram"', "");
   const [edit] = step("Edit", { file_path: "/repo/src/scale.ts", old_string: "a", new_string: "b" }, "");
