@@ -57,9 +57,12 @@ const TAG =
 /** A text longer than a user would type: only this much of its start and end can be the user's own words. */
 const ENDS = { first: 12_000, last: 4_000 };
 
+/** What marks pasted text that was left out. */
+const LEFT_OUT = /(?:^| )…$/gm;
+
 /** The part of a message that may be its user's own words. */
 export function saidIn(message: Message): string {
-  const text = readSaid(message);
+  const text = readSaid(message).replace(LEFT_OUT, "");
   if (text.length <= ENDS.first + ENDS.last) return text;
   return `${text.slice(0, ENDS.first)}\n${text.slice(-ENDS.last)}`;
 }

@@ -116,7 +116,7 @@ export function typedPieces(text: string, about = ""): Piece[] {
     return [{ kind: "request", text: `${text.trim()}${aboutNote(about)}`, weight: WEIGHTS.typed }];
   const blocks = blocksOf(text, MAX_PART);
   return blocks.map(({ text: block, code }, index) => {
-    const asks = index === blocks.length - 1 || /[?？]\s*$/m.test(block);
+    const asks = index === blocks.length - 1 || /[?？](?: …)?\s*$/m.test(block);
     const weight = index === 0 ? WEIGHTS.typed : asks ? WEIGHTS.typedQuestion : WEIGHTS.typedLine;
     return { kind: "request", text: block, weight: code ? WEIGHTS.typedCode : weight };
   });

@@ -100,7 +100,7 @@ describe("what was typed", () => {
       "\n",
     );
     const said = readSaid(user(`why does it stop here?\n${log}\nplease find out`));
-    expect(said).toBe("why does it stop here?\nplease find out");
+    expect(said).toBe("why does it stop here? …\nplease find out");
   });
 
   it.each([
@@ -114,8 +114,41 @@ describe("what was typed", () => {
       "main.js:12 Warning: two parcels with one label\n    at div\n    at Shelf (http://localhost/main.js:7:3)\nweigh @ main.js:11888\nsend @ main.js:17Understand this error",
     ],
     ["JSON", '{\n"a": 1,\n"b": 2,\n"c": 3\n}'],
+    ["a hunk of prose", "@@ -1,3 +1,4 @@\n One of them\n-- an item (old)\n+- an item (new)"],
+    ["lines of code", 'const a = f(1);\nif (a > 3) {\n  show(a, "two or three words");\n}'],
+    ["lines of a diff without its head", "-const a = 1;\n+const a = 2;\n-  show(a),\n+  tell(a),"],
+    ["lines of a search", "12:import os;\n13:def f(x):\n14:    return g(x)\n15:x = f(1);"],
+    ["styles", ".a {\n  margin: 0 auto;\n  color: red;\n}"],
     ["a long fence", `\`\`\`\n${"some words of output\n".repeat(40)}\`\`\``],
-  ])("leaves out %s", (_, pasted) => expect(readSaid(user(`see:\n${pasted}`))).toBe("see:"));
+  ])("leaves out %s", (_, pasted) => expect(readSaid(user(`see:\n${pasted}`))).toBe("see: …"));
+
+  it.each([
+    "- Add a login page (React)\n- Add a logout button (top right)\n- Write tests (vitest, no snapshots)\n- Update the docs (README only)",
+    "+ add dark mode,\n+ add a logout button,\n+ add a help page,\n+ add search (fuzzy)",
+    "- renommer le module ;\n- corriger les imports ;\n- lancer les tests ;\n- écrire le changelog ;",
+    "renommer le module (src/a.ts) ;\ncorriger imports ;\ntests ;\nchangelog ;",
+    "- GET /orders/{id}\n- POST /orders/{id}\n- PUT /orders/{id}\n- DELETE /orders/{id}",
+    "| plan | requests |\n|---|---|\n| free | 100 |\n| pro | 5000 |\n| team | 20000 |",
+    "● rename it\n● test it (twice)\n● commit\n● push",
+    "✓ login\n✗ the export is missing\n✓ logout\n✓ help",
+    "1: rename it\n2: test it\n3: commit\n4: push",
+    "$ npm i\n$ npm test\n$ npm run build\n$ npm publish",
+    "> one\n> two\n> three\n> four",
+    "if the cache is cold, warm it (use warm.ts),\nif the user is new, show the tour,\nwhile loading, show a spinner,\nreturn to the list,",
+  ])("keeps what people type: %s", (list) => {
+    const text = `Please do this:\n${list}\n\nThen commit.`;
+    expect(readSaid(user(text))).toBe(text);
+  });
+
+  it("keeps a list above pasted output", () => {
+    const trace =
+      "TypeError: x is not a function\n    at a (src/a.js:1:2)\n    at b (src/b.js:3:4)\n    at c (src/c.js:5:6)";
+    expect(readSaid(user(`- fix it (soon)\n- test it (twice)\n${trace}`))).toBe(
+      "- fix it (soon)\n- test it (twice) …",
+    );
+    expect(readSaid(user(`${trace}\nWhy?`))).toBe("…\nWhy?");
+    expect(readSaid(user(trace))).toBe("");
+  });
 
   it("keeps remarks that each begin with their place", () => {
     const text =
@@ -258,5 +291,5 @@ it("tells what stands after a short fence", () => {
 it("leaves out a log of commits", () => {
   const log =
     "* commit 73e26a3e28002a1a0b4e0b39e6ef5b70591b6871 (HEAD -> main)\n| Author: A B <a@example.com>\n| Date:   Sun Feb 15\n| \n|     Add a document\n|     \n|     With a body.\n* commit 8b56120cab78addc8744d58b2ac1357ca15186a0\n  Author: A B <a@example.com>\n  \n      initial commit";
-  expect(readSaid(user(`still wrong, see\n${log}\nplease look`))).toBe("still wrong, see\nplease look");
+  expect(readSaid(user(`still wrong, see\n${log}\nplease look`))).toBe("still wrong, see …\nplease look");
 });

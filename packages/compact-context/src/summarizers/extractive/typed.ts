@@ -2,6 +2,7 @@ import { argumentsValue, type Message, type ToolCallPart } from "../../core/mess
 import { textSegments, typedText } from "../../core/units.ts";
 import { isObject } from "../../errors.ts";
 import { textOf } from "./actions.ts";
+import { withoutPasted } from "./printed.ts";
 import { questionsIn } from "./statements.ts";
 import { blocksOf, clipEnd, clipLine, oneLine, parsedJson, readable } from "./text.ts";
 
@@ -106,85 +107,14 @@ function withoutSteering(text: string): string {
   return asked !== undefined && asked === below ? first.trim() : text;
 }
 
-// ---- what is pasted beside typed lines
-
-const FENCE = /^\s{0,8}(`{3,}|~{3,})/;
-const MOST_FENCED = 600;
-const FEWEST_PASTED = 4;
-const MOST_LINES = 500;
-const LONG_LINE = 240;
-
-/** How `git log`, also with its graph, begins a commit; its message is indented. */
-const COMMIT = /^[\s*|\\/]{0,20}commit [0-9a-f]{7,40}(?:\s{1,4}\(.{1,200}\))?\s{0,4}$/;
-const COMMIT_MESSAGE = /^[\s*|\\/]{0,20}(?:\s{4}\S|$)/;
-
-/** A line that a program printed. */
-const PRINTED: readonly RegExp[] = [
-  /^\s{0,12}(?:\[?\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}|\[?\d{2}:\d{2}:\d{2}[\].,\s])/,
-  /^\s{0,12}(?:at .{1,200}[(:]\S{1,200}:\d{1,7}|File "[^"\n]{1,200}", line \d|Traceback \(most recent|[\w.]{1,80}(?:Error|Exception): )/,
-  // A browser's console: `    at div`, `workLoop @ chunk.js:17`, `chunk.js:17 Warning: …`.
-  /^\s{2,12}at [\w$.<>]{1,100}$|^.{1,120} @ \S{1,200}:\d{1,7}(?:Understand this error)?$|^[\w.-]{1,80}\.\w{1,4}:\d{1,7} (?:Uncaught|Warning:|\w{0,40}Error\b|(?:GET|POST|PUT|PATCH|DELETE) \S|\[|The above error|Failed to)/,
-  /^(?:diff --git |index [0-9a-f]{6,}|@@ -\d|\+\+\+ |--- [ab/]|[+-](?=[\s\w"'{}<(/#*]).{0,400}[;{}()=>,]$)/,
-  /^\s{0,40}(?:[{}[\]],?|"[\w $.@/-]{1,80}"\s{0,2}:.{1,400}|[{[]".{1,400})$/,
-  /^\s{0,12}(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|TRACE|FAIL|PASS|ok|---\s(?:FAIL|PASS)|npm (?:ERR!|error|warn)|error(?:\[\w{1,8}\])?:|warning:)(?:[\s:[]|$)/,
-  /^\s{0,12}(?:\d{1,6}\s{0,3}[|:→]|[|│┃├└┌] ?|[✓✗×✔✖●⎿❯➜$%>] )/,
-  /^\s{0,40}(?:const|let|var|import|export|function|def|class|return|if|for|while|public|private|func|package|using|#include)\b.{0,400}[;{}():,]$/,
-  /^\s{0,40}<\/?[a-zA-Z][\w.-]{0,60}(?:\s[^>\n]{0,300})?\/?>/,
-  /^.{0,400}[;{}]$|^\s{4,40}[\w.]{1,80}\(.{0,300}\)[,;]?$/,
-  /^[\s*|\\/]{0,20}(?:Author|AuthorDate|Commit|CommitDate|Date|Merge): {1,12}\S/,
-  COMMIT,
-];
-
-/** The sentences of a typed text; runs of printed lines, long fences and blocks of a host are left out. */
+/** The sentences of a typed text; what is pasted beside them and blocks of a host are left out. */
 function ownLines(text: string): string {
   const segments = textSegments(readable(text), HOST_BLOCK).filter(({ typed }) => typed);
   const lines = segments.flatMap(({ text: own }) => own.split("\n")).filter((line) => !POINTER.test(line));
-  const out: string[] = [];
-  for (let at = 0; at < lines.length; ) {
-    const fenced = fenceEnd(lines, at);
-    const pasted = fenced === at ? pastedEnd(lines, at) : at;
-    const block = lines.slice(at, Math.max(fenced, pasted, at + 1));
-    const isShort = block.slice(1, -1).join("\n").length < MOST_FENCED;
-    if (fenced > at ? isShort : pasted === at) out.push(...block);
-    at += block.length;
-  }
-  return out
+  return withoutPasted(lines)
     .join("\n")
     .replace(/\n{3,}/g, "\n\n")
     .trim();
-}
-
-/** Index of the line after the fence that opens at `start`; `start` where none does, or none closes. */
-function fenceEnd(lines: readonly string[], start: number): number {
-  const fence = FENCE.exec(lines[start] ?? "")?.[1];
-  if (fence === undefined) return start;
-  for (let index = start + 1; index < Math.min(lines.length, start + MOST_LINES); index += 1)
-    if ((lines[index] ?? "").trimStart().startsWith(fence)) return index + 1;
-  return start;
-}
-
-/** Index of the line after the printed lines that begin at `start`; `start` where they are none or few. */
-function pastedEnd(lines: readonly string[], start: number): number {
-  const first = lines[start] ?? "";
-  if (!isPrinted(first)) return start;
-  if (first.length >= LONG_LINE) return start + 1;
-  let isLog = false;
-  let printed = 0;
-  let end = start;
-  for (let index = start; index < lines.length; index += 1) {
-    const line = lines[index] ?? "";
-    if (line.trim() === "") continue;
-    isLog ||= COMMIT.test(line);
-    if (FENCE.test(line) || !(isPrinted(line) || (isLog && COMMIT_MESSAGE.test(line)))) break;
-    printed += 1;
-    end = index + 1;
-  }
-  return printed >= (isLog ? 2 : FEWEST_PASTED) ? end : start;
-}
-
-function isPrinted(line: string): boolean {
-  const read = line.slice(0, 500);
-  return PRINTED.some((look) => look.test(read));
 }
 
 // ---- what is handed over
