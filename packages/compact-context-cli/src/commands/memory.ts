@@ -353,7 +353,7 @@ type RecallDecision = RecallResult["decisions"][number];
 const DECISIONS: Readonly<Record<RecallDecision["outcome"], string>> = {
   injected: "given to the model",
   clipped: "given to the model, cut to fit",
-  folded: "left out: the same as one above",
+  folded: "left out: the same as another",
   "no-room": "left out: those above use the whole budget",
   weak: "left out: too few of the question's words",
   unsure: "left out: no section has many of the question's words, so only the best is given",

@@ -1,5 +1,6 @@
 import type { Policy } from "../core/policy.ts";
 import { CompactError, didYouMean, isObject, requireOptions } from "../errors.ts";
+import { takesOrdinaryText } from "./ordinary-text.ts";
 import {
   allSettings,
   faultsOf,
@@ -11,7 +12,6 @@ import {
   type SettingNote,
   settings,
   specifiedNames,
-  takesOrdinaryText,
   toCamelCase,
 } from "./schema.ts";
 import { type CompactConfig, type CompactConfigInput, defaultConfig } from "./settings.ts";

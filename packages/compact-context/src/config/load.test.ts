@@ -382,19 +382,38 @@ describe("a file that was only found", () => {
     ]);
   });
 
-  it.each(["[^z]+", "(?i)[a-z ]+", "e", "\\w"])("may not take out ordinary text: %s", (pattern) => {
-    const text = `redaction: {patterns: [${JSON.stringify(pattern)}]}`;
-    expect(refused({ text, path: "compact.yaml", found: true }).message).toContain(
+  const LETTERS = ["a", "i", "o", "t", "n", "s", "r", "l", "c", "d", "h", "m", "u", "[0-9]", "[A-Z]"];
+  const COMPANY = [
+    "ACME-[0-9]{6}",
+    "[A-Z]{2,5}-[0-9]{2,6}",
+    "(?i)project[ -]?(?:falcon|osprey)",
+    "[\\w.]+@acme\\.com",
+    "[a-z0-9-]+\\.internal\\.acme\\.com",
+    "10\\.\\d+\\.\\d+\\.\\d+",
+    "/srv/[a-z]+",
+    "[0-9a-f]{32,}",
+  ];
+  const PERSONAL = ["[\\w.+-]+@[\\w.-]+", "\\d+\\.\\d+\\.\\d+\\.\\d+", "\\d{3}-\\d{2}-\\d{4}"];
+
+  it.each([
+    ...["[^z]+", "(?i)[a-z ]+", "e", "\\w", "\\d+", "[A-Z]", "(?i)a", "function", "error|warning"],
+    ...[".{200,}", "[а-яё]+", "[一-龥]", "[^\\x00-\\x7F]"],
+    LETTERS,
+    LETTERS.slice(0, 4).map((letter) => `\\b${letter}\\b`),
+    [...COMPANY, ...LETTERS],
+  ])("SECURITY.md: may not take out ordinary text: %s", (...patterns) => {
+    const text = JSON.stringify({ redaction: { patterns: patterns.flat() } });
+    expect(refused({ text, path: "compact.json", found: true }).message).toContain(
       "takes out much of any text",
     );
-    expect(load({ text, path: "compact.yaml" })).toBeDefined();
+    expect(load({ text, path: "compact.json" })).toBeDefined();
   });
 
-  it.each(["ACME-[0-9]{6}", "(?i)internal-[a-z]+", "retry"])(
+  it.each([[["(?i)internal-[a-z]+"]], [["retry"]], [COMPANY], [PERSONAL]])(
     "may name what is secret here: %s",
-    (pattern) => {
-      const text = `redaction: {patterns: [${JSON.stringify(pattern)}]}`;
-      expect(load({ text, path: "compact.yaml", found: true })).toBeDefined();
+    (patterns) => {
+      const text = JSON.stringify({ redaction: { patterns } });
+      expect(load({ text, path: "compact.json", found: true })).toBeDefined();
     },
   );
 

@@ -126,30 +126,6 @@ function faultOf(schema: JsonSchema, value: unknown): string | undefined {
   return fits ? undefined : `must be ${valuesOf(schema)}`;
 }
 
-/** Typical session content: prose, code, output. */
-const ORDINARY_TEXT = `Please look at why the retry test fails, then mend it. I read the file: the queue waits for its worker.
-const worker = createWorker({ name: "ledger", retries: 3 }); // see docs/retry.md, line 42
-{"role":"user","content":"run npm test","id":"call_1","arguments":{"path":"src/queue.ts"}}
-FAIL test/queue.test.ts > waits for the worker, 12 passed, 1 failed (3.4 s) at 2026-05-01 10:20:30`;
-const MOST_ORDINARY = 0.1;
-
-/**
- * True for patterns that match much of any text: redacted text can no longer be found. Invalid ones are reported
- * elsewhere.
- */
-export function takesOrdinaryText(patterns: unknown): boolean {
-  const isBroad = (pattern: unknown): boolean => {
-    let taken = 0;
-    for (const { start, end } of compilePatterns([String(pattern)])(ORDINARY_TEXT)) taken += end - start;
-    return taken > ORDINARY_TEXT.length * MOST_ORDINARY;
-  };
-  try {
-    return Array.isArray(patterns) && patterns.some(isBroad);
-  } catch {
-    return false;
-  }
-}
-
 /** Why the redactor would reject a pattern. */
 function patternFault(pattern: unknown): string | undefined {
   if (typeof pattern !== "string" && !(pattern instanceof RegExp)) return "must be text";

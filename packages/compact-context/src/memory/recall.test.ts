@@ -253,6 +253,23 @@ describe("recall", () => {
     expect(packed.left.map(({ why }) => why).sort()).toEqual(["folded", "no-room"]);
   });
 
+  it("MEM-3 a statement that stands in several files is given once, and its copies count as folded", async () => {
+    const fact = "- The staging gateway listens on port 8443.\n";
+    await write("MEMORY.md", `## Facts\n\n${fact}`);
+    await write("SESSION.md", `# Current State\n\n${fact}`);
+    await write("HISTORY.md", `## 2026-11-20T10:00:00Z\n\n${fact}`);
+    const outcomesOf = async (request: Partial<RecallRequest>) => {
+      const { decisions, folded } = await recall("which port has the staging gateway?", request);
+      return [folded, ...decisions.map(({ source, outcome }) => `${source} ${outcome}`).sort()];
+    };
+    const copies = ["channel-history folded", "channel-memory injected", "channel-session folded"];
+    expect(await outcomesOf({})).toEqual([2, ...copies]);
+    const live = { live: ["The staging gateway listens on port 8443."] };
+    expect(new Set(await outcomesOf(live))).toEqual(
+      new Set([0, "channel-history live", "channel-memory live", "channel-session live"]),
+    );
+  });
+
   it("MEM-3 a reranker may order and say none; when it fails or is late the order stays", async () => {
     await write(
       "MEMORY.md",

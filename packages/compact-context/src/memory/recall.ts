@@ -145,11 +145,7 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
   const all = await indexed(request, retired);
   const looked = withHeirs(lookedAt(all, request), all.candidates, retired);
   const isLive = heldBy(request.live ?? []);
-  const found = relevant(
-    looked.filter(({ candidate }) => !isLive(candidate)),
-    request,
-    retired,
-  );
+  const { found, outcomes } = relevant(looked, isLive, request, retired);
   const ordered = await reranked(found, request, maxInjected);
   const scores = new Map(ordered.map(({ candidate, score }) => [candidate.id, score]));
   const noted = ordered.map(({ candidate, note }) =>
@@ -167,14 +163,14 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
     const { id, source, path, title, timestamp } = item;
     return { id, source, path, title, content, clipped, timestamp, score: scores.get(id) ?? 0 };
   });
-  const folded = packed.left.filter(({ why }) => why === "folded").length;
+  const decisions = decisionsOf(looked, outcomes, packed);
   return {
     items,
     renderedText: packed.renderedText,
     candidates: all.candidates.length,
-    folded,
-    omitted: packed.left.length - folded,
-    decisions: decisionsOf(looked, found, isLive, packed),
+    folded: decisions.filter(({ outcome }) => outcome === "folded").length,
+    omitted: packed.left.filter(({ why }) => why === "no-room").length,
+    decisions,
   };
 }
 
@@ -190,16 +186,10 @@ interface LookedAt extends ScoredMemory {
 
 function decisionsOf(
   looked: readonly LookedAt[],
-  found: readonly ScoredMemory[],
-  isLive: (candidate: MemoryCandidate) => boolean,
+  found: ReadonlyMap<string, RecallOutcome>,
   packed: Packed<MemoryCandidate>,
 ): readonly RecallDecision[] {
-  const outcomes = new Map<string, RecallOutcome>();
-  const weak = found.length > 1 || looked.every(({ coverage }) => coverage < LEAST_COVERAGE);
-  for (const { candidate, coverage } of looked)
-    outcomes.set(candidate.id, weak || coverage < LEAST_COVERAGE ? "weak" : "unsure");
-  for (const { candidate } of looked) if (isLive(candidate)) outcomes.set(candidate.id, "live");
-  for (const { candidate } of found) outcomes.set(candidate.id, "not-meant");
+  const outcomes = new Map(found);
   for (const { item, why } of packed.left) outcomes.set(item.id, why);
   for (const { item, clipped } of packed.items) outcomes.set(item.id, clipped ? "clipped" : "injected");
   return looked.map(({ candidate, score, coverage }) => ({
@@ -278,16 +268,34 @@ function tellsUser({ source, content }: MemoryCandidate): boolean {
   return (source === "channel-memory" || source === "workspace-memory") && OF_USER.test(content);
 }
 
-/** The items with enough coverage; only the best one if no coverage is sure. */
+/**
+ * The items with enough coverage, only the best one if no coverage is sure; and the outcomes so far, where those
+ * found count as dropped by the reranker.
+ */
 function relevant(
   looked: readonly LookedAt[],
+  isLive: (candidate: MemoryCandidate) => boolean,
   { precedence = "current" }: RecallRequest,
   retired: readonly Superseded[],
-): readonly ScoredMemory[] {
-  const covered = looked.filter(({ coverage }) => coverage >= LEAST_COVERAGE);
+): { readonly found: readonly ScoredMemory[]; readonly outcomes: ReadonlyMap<string, RecallOutcome> } {
+  const covered = looked.filter(
+    ({ candidate, coverage }) => coverage >= LEAST_COVERAGE && !isLive(candidate),
+  );
   const sure = covered.some(({ coverage }) => coverage >= SURE_COVERAGE);
   const ordered = inPrecedence(covered, precedence, retired);
-  return sure ? ordered : ordered.slice(0, 1);
+  const found = sure ? ordered : ordered.slice(0, 1);
+  const outcomes = new Map<string, RecallOutcome>();
+  const mark = (hits: readonly ScoredMemory[], outcome: RecallOutcome): void => {
+    for (const { candidate } of hits) outcomes.set(candidate.id, outcome);
+  };
+  mark(
+    looked.filter(({ candidate }) => isLive(candidate)),
+    "live",
+  );
+  mark(covered, "folded");
+  mark(ordered, "unsure");
+  mark(found, "not-meant");
+  return { found, outcomes };
 }
 
 async function reranked(
