@@ -8,13 +8,7 @@ import { rawSentencesOf } from "../learning/own-words.ts";
 import { shareIn, topicTerms } from "../learning/terms.ts";
 import { analyze } from "../ranking/units.ts";
 import { CHANGED_FILES, type ForgottenIn, fingerprint, itemIdOf, type Texts } from "./document.ts";
-import {
-  type ChannelPlace,
-  LOG_FILE,
-  type LogEntry,
-  readLog,
-  rewriteLog,
-} from "./store.ts";
+import { type ChannelPlace, LOG_FILE, type LogEntry, readLog, rewriteLog } from "./store.ts";
 
 // The channel's list of what its memory must not learn again, and what repeats something of it.
 

@@ -174,7 +174,12 @@ async function applyAll(
     })),
   };
   const isLast = forgetting.length > 0;
-  const change = await commit(hands, texts, !isLast, isLast ? scrubFields(logged, isForgotten).fields : logged);
+  const change = await commit(
+    hands,
+    texts,
+    !isLast,
+    isLast ? scrubFields(logged, isForgotten).fields : logged,
+  );
   const versions = Object.entries(change?.files ?? {}).map(([file, { after }]) => [file, after ?? undefined]);
   return { changeId: change?.id, done, refused, forgotten, versions: Object.fromEntries(versions) };
 }
