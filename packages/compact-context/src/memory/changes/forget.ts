@@ -8,14 +8,7 @@ import { rawSentencesOf } from "../learning/own-words.ts";
 import { shareIn, topicTerms } from "../learning/terms.ts";
 import { analyze } from "../ranking/units.ts";
 import { CHANGED_FILES, type ForgottenIn, fingerprint, itemIdOf, type Texts } from "./document.ts";
-import {
-  type ChannelPlace,
-  LOG_FILE,
-  type LogEntry,
-  type MemoryChange,
-  readLog,
-  rewriteLog,
-} from "./store.ts";
+import { type ChannelPlace, LOG_FILE, type LogEntry, readLog, rewriteLog } from "./store.ts";
 
 // The channel's list of what its memory must not learn again, and what repeats something of it.
 
@@ -224,6 +217,19 @@ function editStrings(json: string, edit: (value: string, name: string) => string
 /** Fields that hold ids, times and enum values: they may contain a forgotten word by chance. */
 const NO_WORDS = new Set("time author undoes before after op file target trust ifVersion".split(" "));
 
+/** The fields of a logged change without its free texts about it. */
+export function scrubFields<T extends object>(
+  fields: T,
+  isForgotten: IsForgotten,
+): { readonly fields: T; readonly pieces: number } {
+  const { text, pieces } = editStrings(JSON.stringify(fields), (value, name) => {
+    // A section's id is derived from its heading.
+    const isTold = isForgotten(value) || isForgotten(value.replaceAll("-", " "));
+    return isTold && !NO_WORDS.has(name) ? "[forgotten]" : value;
+  });
+  return { fields: JSON.parse(text) as T, pieces };
+}
+
 /** Edits the replaced lines and free texts of the log; unreadable lines are dropped. */
 async function scrubLog(place: ChannelPlace, isForgotten: IsForgotten): Promise<number> {
   let pieces = 0;
@@ -234,11 +240,7 @@ async function scrubLog(place: ChannelPlace, isForgotten: IsForgotten): Promise<
   };
   const { changes } = await readLog(place);
   const entries = changes.map(({ edits, ...change }): LogEntry => {
-    const edited = editStrings(JSON.stringify(change), (value, name) => {
-      // A section's id is derived from its heading.
-      const isTold = isForgotten(value) || isForgotten(value.replaceAll("-", " "));
-      return isTold && !NO_WORDS.has(name) ? "[forgotten]" : value;
-    });
+    const edited = scrubFields(change, isForgotten);
     pieces += edited.pieces;
     const scrubbed = edits?.map((edit) => {
       const before = pieces;
@@ -251,7 +253,7 @@ async function scrubLog(place: ChannelPlace, isForgotten: IsForgotten): Promise<
       }));
       return pieces === before ? edit : { ...edit, hunks, scrubbed: true };
     });
-    return { ...(JSON.parse(edited.text) as MemoryChange), edits: scrubbed };
+    return { ...edited.fields, edits: scrubbed };
   });
   if (pieces > 0) await rewriteLog(place, entries);
   return pieces;

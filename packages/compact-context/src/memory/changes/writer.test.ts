@@ -335,3 +335,21 @@ async function bytesIn(folder: string): Promise<number> {
   );
   return sizes.reduce((sum, size) => sum + size, 0);
 }
+
+it("MEM-14 forgotten: the history entry and the log line of the same change do not hold the text", async () => {
+  const said = "I was diagnosed with epilepsy in May.";
+  const history = { heading: `2026-11-22T00:00Z ${said}`, text: `- ${said} → Understood.` };
+  const { version } = await writer.read("SESSION.md");
+  await writer.apply([{ op: "replaceFile", text: `# Worklog\n\n- ${said}`, ifVersion: version }], note);
+  const forget = { op: "forget", said, topic: "diagnosis" } as const;
+  const newer = fact("The doctor is in Porto.");
+  const { forgotten } = await writer.apply([forget, newer, { op: "addSection", ...history }], note);
+  expect(forgotten.map(({ file }) => file)).toContain("HISTORY.md");
+  for (const file of ["HISTORY.md", "SESSION.md", "memory-log.jsonl"])
+    expect(await text(file)).not.toMatch(/epilepsy/i);
+  expect((await writer.log()).changes[1]?.operations).toMatchObject([
+    { op: "forget" },
+    { op: "add", text: "The doctor is in Porto." },
+    { op: "addSection", heading: "[forgotten]", id: "[forgotten]" },
+  ]);
+});

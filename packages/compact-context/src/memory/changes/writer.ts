@@ -23,6 +23,7 @@ import {
   retiredAs,
   type Superseded,
   scrubChannel,
+  scrubFields,
   supersededIn,
   withRetired,
 } from "./forget.ts";
@@ -151,8 +152,9 @@ async function applyAll(
   const { place, redactor } = hands;
   const { done, refused, isAbout, ...plan } = planChange({ ...hands, author }, operations);
   const forgetting = done.flatMap(({ operation }) => (operation.op === "forget" ? [operation] : []));
+  // A new item says what holds instead; a history entry only repeats the conversation.
   const written = done.flatMap(({ operation }) =>
-    "text" in operation ? [operation.text.toLowerCase()] : [],
+    operation.op === "add" || operation.op === "supersede" ? [operation.text.toLowerCase()] : [],
   );
   const isForgotten: IsForgotten = (text, isItem) =>
     isAbout(text, isItem) && !written.some((one) => text.toLowerCase().includes(one));
@@ -161,7 +163,7 @@ async function applyAll(
     forgetting.length === 0
       ? { texts: plan.texts, forgotten: [] }
       : await scrubChannel(place, plan.texts, isForgotten, items);
-  const change = await commit(hands, texts, forgetting.length === 0, {
+  const logged = {
     author,
     reason: redactor.redactText(reason),
     sources: sources.map((source) => redactor.redactText(source)),
@@ -170,7 +172,14 @@ async function applyAll(
       operation: loggedOperation(operation, redactor),
       ...why,
     })),
-  });
+  };
+  const isLast = forgetting.length > 0;
+  const change = await commit(
+    hands,
+    texts,
+    !isLast,
+    isLast ? scrubFields(logged, isForgotten).fields : logged,
+  );
   const versions = Object.entries(change?.files ?? {}).map(([file, { after }]) => [file, after ?? undefined]);
   return { changeId: change?.id, done, refused, forgotten, versions: Object.fromEntries(versions) };
 }
