@@ -223,8 +223,14 @@ function clausesAside(sentence: string): Aside[] {
   const found = ASIDE.exec(sentence);
   const told = found?.[1]?.replace(/[,:;\s]+$/, "");
   if (found === null || told === undefined) return [];
-  return [{ before: sentence.slice(0, found.index), text: told, reads: told.replace(/^so /iu, "") }];
+  const before = sentence.slice(0, found.index);
+  const text = FRAME.test(before) ? `${before}, ${told}` : told;
+  return [{ before, text, reads: told.replace(/^so /iu, "") }];
 }
+
+/** Says when or as what a statement holds: it does not hold without that. */
+const FRAME =
+  /^(?:(?:when|while|until|before|after|whenever) (?:i|we|my|our)|(?:back )?in \d{4}|back (?:in|when)|as an? \p{L}+|growing up|at (?:school|university|college)|during)(?![\p{L}])[^,]*$/iu;
 
 /** A person of the speaker's and a fact: `my wife Sofia? she collects maps`, `the vet, Dr. Cole, who …`. */
 const OF_SOMEBODY =

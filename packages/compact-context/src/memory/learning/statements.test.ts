@@ -213,3 +213,11 @@ it("MEM-14 a part with news that trails off is not learned", () => {
   const text = "You know what we saw, Fernhill importer has 64 GB..., bye";
   expect(learned(text, ["The Fernhill importer has 32 GB"])).toEqual([]);
 });
+
+it.each([
+  "When I lived in Rome, I always took the bus.",
+  "As a student, I always voted for the Greens.",
+  "When I was a child, I never ate fish.",
+])("what held at one time is not learned without that time: %s", (text) => {
+  expect(learned(text).filter((one) => one !== text)).toEqual([]);
+});
