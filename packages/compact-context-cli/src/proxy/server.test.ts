@@ -29,7 +29,7 @@ interface Started extends LocalServer {
 
 async function proxyTo(
   upstream: string,
-  more: { window?: number; dryRun?: boolean; broken?: true; byProvider?: true } = {},
+  more: { window?: number; dryRun?: boolean; broken?: true; byProvider?: true; port?: number } = {},
 ): Promise<Started> {
   const problems: string[] = [];
   const told: CompactionReport[] = [];
@@ -42,7 +42,7 @@ async function proxyTo(
     warn: (message) => problems.push(message),
   });
   const server = await startProxy({
-    port: 0,
+    port: more.port ?? 0,
     upstreams: upstreamsOf(upstream, {}),
     sessions: more.broken
       ? { ...sessions, managerOf: () => failing(sessions.managerOf(undefined)) }
@@ -520,6 +520,17 @@ describe("a call through the proxy", () => {
     expect(response.status).toBe(502);
     expect(await response.json()).toMatchObject({ type: "error", error: { type: "api_error" } });
   });
+});
+
+it.each(["127.0.0.1", "localhost"])("does not start where it would call itself: %s", async (host) => {
+  const { port, close } = await proxyTo("http://127.0.0.1:9");
+  await close();
+  await expect(proxyTo(`http://${host}:${port}/v1`, { port })).rejects.toMatchObject({
+    code: "InvalidUsage",
+    hint: expect.stringContaining("--upstream"),
+  });
+  // The port is free again.
+  await proxyTo("http://127.0.0.1:9", { port });
 });
 
 it("lets an answer that is under way end before it ends, and takes no more calls", async () => {
