@@ -23,6 +23,8 @@ interface ProxyOptions {
   readonly upstreams: Upstreams;
   readonly sessions: Sessions;
   readonly tally: Tally;
+  /** Sends requests to the providers. */
+  readonly fetch: typeof globalThis.fetch;
   /** What events measured, for Prometheus. */
   metrics(): string;
   /** Health of the storage; never rejects. */
@@ -88,7 +90,7 @@ function createApp(options: ProxyOptions, port: () => number): Hono<{ Bindings: 
       options.changed();
     },
     onWarning: problem,
-    fetch: (input, init) => fetch(input, { ...init, headers: passedOn(new Headers(init?.headers)) }),
+    fetch: (input, init) => options.fetch(input, { ...init, headers: passedOn(new Headers(init?.headers)) }),
   });
   const app = new Hono<{ Bindings: HttpBindings }>();
   app.use(programsOnly(port));
@@ -238,22 +240,20 @@ function marked(response: Response, word: string): Response {
 /** Forwards a request with its headers, except those of this connection. */
 function forward(
   { req: { raw } }: Context,
-  { upstreams }: ProxyOptions,
+  { upstreams, fetch }: ProxyOptions,
   body: RequestInit["body"],
   headers = raw.headers,
 ): Promise<Response> {
   const target = targetOf(upstreams, new URL(raw.url), raw.headers);
+  const { method, signal } = raw;
   return proxy(target, {
-    method: raw.method,
+    method,
     headers: passedOn(new Headers(headers)),
-    body,
-    signal: raw.signal,
-    // A key is only sent to the provider.
-    redirect: "manual",
-    customFetch: (request) => {
+    customFetch: ({ headers: own }) => {
       // An uncompressed answer passes through unchanged.
-      request.headers.set("accept-encoding", "identity");
-      return fetch(request);
+      own.set("accept-encoding", "identity");
+      // A key is only sent to the provider.
+      return fetch(target, { method, headers: own, body, signal, redirect: "manual" });
     },
   });
 }
