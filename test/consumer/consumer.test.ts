@@ -104,6 +104,7 @@ describe.skipIf(!ready)("the packed package in somebody's project", () => {
       "compact-context-cli",
       "hono",
       "picomatch",
+      "undici",
       "yaml",
       "zod",
     ]);

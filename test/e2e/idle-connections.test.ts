@@ -34,6 +34,7 @@ const SERVERS: Readonly<Record<string, () => Promise<Listening>>> = {
         warn: () => undefined,
       }),
       tally: createTally({}),
+      fetch,
       metrics: () => "",
       health: async () => ({ ok: true }),
       dryRun: false,

@@ -5,13 +5,15 @@ import {
   type Server,
   type ServerResponse,
 } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createRequire } from "node:module";
+import { type AddressInfo, connect } from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { type CompactionReport, defaultConfig } from "compact-context";
 import { createMemoryDriver } from "compact-context/storage/memory";
 import { afterEach, describe, expect, it } from "vitest";
 import { type Stub, startStub } from "../../../../test/stubs/server.ts";
 import type { LocalServer } from "../view/access.ts";
+import { createProviderFetch } from "./provider-fetch.ts";
 import { startProxy } from "./server.ts";
 import { createSessions, upstreamsOf } from "./sessions.ts";
 import { createTally } from "./tally.ts";
@@ -29,7 +31,14 @@ interface Started extends LocalServer {
 
 async function proxyTo(
   upstream: string,
-  more: { window?: number; dryRun?: boolean; broken?: true; byProvider?: true } = {},
+  more: {
+    window?: number;
+    dryRun?: boolean;
+    broken?: true;
+    byProvider?: true;
+    port?: number;
+    env?: Record<string, string>;
+  } = {},
 ): Promise<Started> {
   const problems: string[] = [];
   const told: CompactionReport[] = [];
@@ -42,12 +51,13 @@ async function proxyTo(
     warn: (message) => problems.push(message),
   });
   const server = await startProxy({
-    port: 0,
+    port: more.port ?? 0,
     upstreams: upstreamsOf(upstream, {}),
     sessions: more.broken
       ? { ...sessions, managerOf: () => failing(sessions.managerOf(undefined)) }
       : sessions,
     tally: createTally({}),
+    fetch: createProviderFetch(more.env ?? {}),
     metrics: () => "",
     health: async () => ({ ok: true }),
     dryRun: more.dryRun === true,
@@ -499,6 +509,63 @@ describe("a call through the proxy", () => {
     expect(text).toBe(created);
   });
 
+  it("is waited for, however long its answer and each piece of it take", async () => {
+    const { tick } = createRequire(import.meta.url)("undici/lib/util/timers.js");
+    let answer: ServerResponse | undefined;
+    const provider = await recorder((response) => {
+      answer = response;
+    });
+    const { port } = await proxyTo(provider.url);
+    const said: unknown[] = [];
+    // The clock moves on for `fetch` too.
+    const sent = httpRequest({ port, path: "/v1/messages", method: "POST", headers: HEADERS }, (response) =>
+      response.on("data", (piece) => said.push(String(piece))),
+    );
+    sent.on("error", (error) => said.push(error));
+    sent.end(JSON.stringify(bodyOf(1)));
+    const hours = (): void => {
+      // A timeout begins at the first tick that sees it.
+      for (const _ of [1, 2]) tick(3_600_000);
+    };
+    await expect.poll(() => answer !== undefined).toBe(true);
+    hours();
+    answer?.writeHead(200, { "content-type": "application/json" }).write("{");
+    await expect.poll(() => said).toEqual(["{"]);
+    hours();
+    answer?.end("}");
+    await expect.poll(() => said).toEqual(["{", "}"]);
+  });
+
+  it("goes through the forward proxy that the environment names, except to this computer", async () => {
+    const provider = await recorder();
+    const asked: string[] = [];
+    const forwarder = createServer().on("connect", ({ url }, socket) => {
+      asked.push(url ?? "");
+      const { port } = new URL(provider.url);
+      const tunnel = connect(Number(port), "127.0.0.1", () => {
+        socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+        tunnel.pipe(socket).pipe(tunnel);
+      });
+      for (const one of [tunnel, socket]) one.on("error", () => undefined);
+      closing.push(() => tunnel.destroy());
+    });
+    await new Promise<void>((resolve) => forwarder.listen(0, "127.0.0.1", resolve));
+    closing.push(() => forwarder.close());
+    const { port } = forwarder.address() as AddressInfo;
+    const env = { HTTP_PROXY: `127.0.0.1:${port}`, NO_PROXY: "gateway.invalid" };
+    const status = async (upstream: string) =>
+      (await post(await proxyTo(upstream, { env }), bodyOf(1))).status;
+    expect(await status("http://provider.invalid")).toBe(200);
+    expect(asked).toEqual(["provider.invalid:80"]);
+    expect(provider.seen[0]?.headers.host).toBe("provider.invalid");
+    expect(await status(provider.url)).toBe(200);
+    expect(await status("http://gateway.invalid")).toBe(502);
+    expect(asked).toHaveLength(1);
+    expect(() => createProviderFetch({ https_proxy: "ftp://proxy.example" })).toThrow(
+      expect.objectContaining({ code: "InvalidUsage", place: "HTTPS_PROXY" }),
+    );
+  });
+
   it("tells no key of an address", async () => {
     const server = await proxyTo("http://127.0.0.1:9");
     const answer = await new Promise<string>((resolve, reject) => {
@@ -520,6 +587,17 @@ describe("a call through the proxy", () => {
     expect(response.status).toBe(502);
     expect(await response.json()).toMatchObject({ type: "error", error: { type: "api_error" } });
   });
+});
+
+it.each(["127.0.0.1", "localhost"])("does not start where it would call itself: %s", async (host) => {
+  const { port, close } = await proxyTo("http://127.0.0.1:9");
+  await close();
+  await expect(proxyTo(`http://${host}:${port}/v1`, { port })).rejects.toMatchObject({
+    code: "InvalidUsage",
+    hint: expect.stringContaining("--upstream"),
+  });
+  // The port is free again.
+  await proxyTo("http://127.0.0.1:9", { port });
 });
 
 it("lets an answer that is under way end before it ends, and takes no more calls", async () => {

@@ -2,7 +2,7 @@ import { promisify } from "node:util";
 import zlib from "node:zlib";
 import type { HttpBindings } from "@hono/node-server";
 import type { CompactionReport } from "compact-context/internal/core/report";
-import { errorMessage, isObject } from "compact-context/internal/errors";
+import { CompactError, errorMessage, isObject } from "compact-context/internal/errors";
 import { type Json, objectOf } from "compact-context/internal/providers/request";
 import { callKind, modelOf } from "compact-context/internal/wire/calls";
 import { watchUsage } from "compact-context/internal/wire/usage-tee";
@@ -12,6 +12,7 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { proxy } from "hono/proxy";
 import type { Health } from "../archive.ts";
+import { PROVIDER_NAMES, PROVIDERS } from "../providers.ts";
 import { type LocalServer, startLocalServer } from "../view/access.ts";
 import { type Sessions, targetOf, type Upstreams } from "./sessions.ts";
 import { type Tally, tallyMetrics } from "./tally.ts";
@@ -22,6 +23,8 @@ interface ProxyOptions {
   readonly upstreams: Upstreams;
   readonly sessions: Sessions;
   readonly tally: Tally;
+  /** Sends requests to the providers. */
+  readonly fetch: typeof globalThis.fetch;
   /** What events measured, for Prometheus. */
   metrics(): string;
   /** Health of the storage; never rejects. */
@@ -50,7 +53,31 @@ export async function startProxy(options: ProxyOptions): Promise<LocalServer> {
     maxHeaderSize: 65_536,
   });
   port = server.port;
+  try {
+    refuseOwnAddress(options.upstreams, port);
+  } catch (error) {
+    await server.close();
+    throw error;
+  }
   return server;
+}
+
+/** The names under which the server answers. */
+function hostsAt(port: number): readonly string[] {
+  return [`127.0.0.1:${port}`, `localhost:${port}`];
+}
+
+/** Shells may name the address that the proxy prints as a provider's: each call would come back to it. */
+function refuseOwnAddress(upstreams: Upstreams, port: number): void {
+  for (const name of PROVIDER_NAMES) {
+    const { host, href } = upstreams[name];
+    if (!hostsAt(port).includes(host)) continue;
+    const { title, url, urlVariable } = PROVIDERS[name];
+    throw new CompactError("InvalidUsage", `calls for ${title} would go to the proxy itself: ${href}`, {
+      place: urlVariable,
+      hint: `Unset ${urlVariable} where the proxy starts, or name the provider's own address: --upstream ${url}`,
+    });
+  }
 }
 
 function createApp(options: ProxyOptions, port: () => number): Hono<{ Bindings: HttpBindings }> {
@@ -63,7 +90,7 @@ function createApp(options: ProxyOptions, port: () => number): Hono<{ Bindings: 
       options.changed();
     },
     onWarning: problem,
-    fetch: (input, init) => fetch(input, { ...init, headers: passedOn(new Headers(init?.headers)) }),
+    fetch: (input, init) => options.fetch(input, { ...init, headers: passedOn(new Headers(init?.headers)) }),
   });
   const app = new Hono<{ Bindings: HttpBindings }>();
   app.use(programsOnly(port));
@@ -213,22 +240,20 @@ function marked(response: Response, word: string): Response {
 /** Forwards a request with its headers, except those of this connection. */
 function forward(
   { req: { raw } }: Context,
-  { upstreams }: ProxyOptions,
+  { upstreams, fetch }: ProxyOptions,
   body: RequestInit["body"],
   headers = raw.headers,
 ): Promise<Response> {
   const target = targetOf(upstreams, new URL(raw.url), raw.headers);
+  const { method, signal } = raw;
   return proxy(target, {
-    method: raw.method,
+    method,
     headers: passedOn(new Headers(headers)),
-    body,
-    signal: raw.signal,
-    // A key is only sent to the provider.
-    redirect: "manual",
-    customFetch: (request) => {
+    customFetch: ({ headers: own }) => {
       // An uncompressed answer passes through unchanged.
-      request.headers.set("accept-encoding", "identity");
-      return fetch(request);
+      own.set("accept-encoding", "identity");
+      // A key is only sent to the provider.
+      return fetch(target, { method, headers: own, body, signal, redirect: "manual" });
     },
   });
 }
@@ -322,8 +347,7 @@ function errorBody(message: string, type: string) {
 function programsOnly(port: () => number): MiddlewareHandler {
   return async (context, next) => {
     const { headers } = context.req.raw;
-    const hosts = [`127.0.0.1:${port()}`, `localhost:${port()}`];
-    if (!hosts.includes(headers.get("host") ?? ""))
+    if (!hostsAt(port()).includes(headers.get("host") ?? ""))
       return context.text("This server answers to its own address only.\n", 421);
     // A path that begins with two slashes would be parsed as another host.
     if (context.req.path.startsWith("//")) return context.text("This address cannot be read.\n", 400);

@@ -12,6 +12,7 @@ import { inCommandWords } from "../hints.ts";
 import type { CliPorts, Terminal } from "../ports.ts";
 import { PROVIDERS } from "../providers.ts";
 import { formatCount, oneLine, parseTokens, safeJson, snakeKeys } from "../render/text.ts";
+import { createProviderFetch } from "./provider-fetch.ts";
 import { startProxy } from "./server.ts";
 import { createSessions, upstreamsOf } from "./sessions.ts";
 import { createTally, type Tally, tallyLine } from "./tally.ts";
@@ -54,6 +55,7 @@ export async function runProxy(invocation: Invocation): Promise<number> {
     upstreams,
     sessions,
     tally,
+    fetch: createProviderFetch(ports.env),
     metrics: metrics.text,
     health: watchHealth(storage, ports),
     dryRun,
