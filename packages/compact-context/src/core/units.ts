@@ -303,7 +303,8 @@ function lineAt(text: string, at: number): string {
 
 function blockEnd(text: string, at: number, opening: RegExp, unclosed: Set<string>): number | undefined {
   const name = opening.exec(text.slice(at, at + 500))?.[1];
-  if (name === undefined || unclosed.has(name)) return undefined;
+  // Codex writes `<INSTRUCTIONS>`; in small letters, people do.
+  if (name === undefined || name === "instructions" || unclosed.has(name)) return undefined;
   const closing = `</${name}>`;
   const end = text.indexOf(closing, at);
   if (end >= 0) return end + closing.length;

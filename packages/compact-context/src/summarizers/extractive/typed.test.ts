@@ -69,6 +69,21 @@ describe("what was typed", () => {
       "<attached_files>\na\n</attached_files>\n<user_query>\nrename it\n</user_query>",
       "rename it",
     ],
+    [
+      "Cline refusal",
+      "[execute_command for 'ls'] The user denied this operation and provided the following feedback:\n<feedback>\nnot now\n</feedback>\n<environment_details>\n# Files\n</environment_details>",
+      "not now",
+    ],
+    [
+      "Cursor rules",
+      "<rules>\nThe rules section has a number of rules.\n</rules>\n<user_query>\nrename it\n</user_query>",
+      "rename it",
+    ],
+    [
+      "Copilot request",
+      "<unheardOf>\nx\n</unheardOf>\n<userRequest>\nrename it\n</userRequest>\n<reminderInstructions>\ny\n</reminderInstructions>",
+      "rename it",
+    ],
     ["aider command", "/ask is it tested?  \n\n is it tested?", "/ask is it tested?"],
     ["aider steering", "/clear  \n\nadd a test", "add a test"],
     ["aider output", "Tokens: 4,017 sent, 407 received. Cost: $0.02", ""],
@@ -139,6 +154,46 @@ describe("what was typed", () => {
     const text = `Please do this:\n${list}\n\nThen commit.`;
     expect(readSaid(user(text))).toBe(text);
   });
+
+  it.each([
+    "Commit 1a2b3c4 broke the login. Bisect it, and never push without asking me.",
+    "## Goal\nBuild a CSV export for orders.\n\n## Constraints\n- Never touch the payment code.",
+    "Your output is invalid JSON: the last comma must go. Please send it again.",
+    "UserPromptSubmit hooks do not fire on Windows. Find out why.",
+    "Stop hook feedback is not shown, please fix that.",
+    "The command completed but the file is still empty. Why?",
+    "Diff since yesterday is too large to review. Split it into three commits.",
+    "Added eslint to the chat package. Now make it pass.",
+    "Removed lodash from the chat package, please update the lockfile.",
+    "Applied edit to the wrong file. Undo it.",
+    "No changes to display in the diff view? Fix it.",
+    "# AGENTS.md instructions are out of date. Rewrite them.",
+    "Summarize the task tool output above in three lines.",
+    "<skill> tags are not read by our reader. Fix src/reader.ts.",
+    "<summary> is not closed in the page. Fix it.",
+    "<summary>We need a CSV export.</summary> Please build it.",
+    "<rules>\nNever touch the payment code.\n</rules>\nRename Cart to Basket.",
+    "<instructions>\nRename Cart to Basket.\n</instructions>",
+    "The reader drops the text. This is what I feed it:\n<task>build</task>\nIt gives nothing. Fix src/xml.ts, and never add a dependency.",
+    "This form is empty. Why?\n<answer>\n42\n</answer>",
+    "<task>one</task>\nand\n<task>two</task>",
+    "<task>build</task>\nis what the reader drops.",
+  ])("is no notice of a host: %s", (text) => expect(readSaid(user(text))).toBe(text));
+
+  it.each([
+    "Commit c0982af feat: Modify scrape method\nCommit 455a87d style: Fix string formatting",
+    "Applied edit to aider/scrape.py  \nCommit c0982af feat: Modify scrape method",
+    "Added HISTORY.md to the chat.  \nUse /help <question> for help",
+    "Removed tests/basic/test_main.py from the chat",
+    "Diff since 191b248...  \n \n^C again to exit",
+    "No changes to display since the last message.",
+    "Summarize the task tool output above and continue with your task.",
+    "System: Please continue.",
+    "Operation stopped by hook: Warning: conflict",
+    "UserPromptSubmit hook success: ok",
+    "## Goal\nA CSV export\n\n## Constraints & Preferences\n- none\n\n## Progress\n### Done\n- the route",
+    "<summary>\n1. Primary Request: a CSV export\n</summary>",
+  ])("is a notice of a host: %s", (text) => expect(readSaid(user(text))).toBe(""));
 
   it("keeps a list above pasted output", () => {
     const trace =

@@ -17,23 +17,24 @@ export interface Answer {
 
 // ---- messages
 
-/** How other tools' summaries in a history begin. */
+/** How other tools' summaries in a history begin; a heading or a tag alone also begins what people type. */
 export const FOREIGN: RegExp =
-  /^\s*(?:This session is being continued from a previous conversation|Another language model started to solve this problem|The conversation history before this point was compacted|Here is a summary of the conversation to date|<summary>|## (?:Goal|Summary of (?:the )?conversation))/;
+  /^\s*(?:This session is being continued from a previous conversation|Another language model started to solve this problem|The conversation history before this point was compacted|Here is a summary of the conversation to date|<summary>(?=[\s\S]*<\/summary>\s*$)|## Goal\b(?=[\s\S]*\n## (?:Progress|Accomplished|Discoveries|Key Decisions|Critical Context))|## Summary of (?:the )?conversation)/;
 
 /** Text that no person types: written entirely by a host or a tool. */
 const NOTICES: readonly RegExp[] = [
   // Skills, interruptions and project instructions.
-  /^(?:Base directory for this skill:|Invoke the \S{1,80} skill and follow it|<skill>|# (?:AGENTS|CLAUDE|GEMINI)\.md instructions)/,
-  /^\[(?:Request interrupted by user|User interrupted|Operation (?:aborted|cancell?ed))/i,
+  /^(?:Base directory for this skill: {0,4}\S{0,300}[/\\]|Invoke the \S{1,80} skill and follow it exactly as presented|<skill>\s{0,9}<name>|# (?:AGENTS|CLAUDE|GEMINI)\.md instructions for \S{1,300}\s*(?:\n|$))/,
+  /^\[(?:Request interrupted by user[^\]\n]{0,40}|User interrupted[^\]\n]{0,40}|Operation (?:aborted|cancell?ed)[^\]\n]{0,40})\]\s*$/i,
   FOREIGN,
   // Notes by the host.
-  /^(?:Caveat: The messages below|Operation stopped by hook|Stop hook feedback|UserPromptSubmit|System: Please continue)/,
-  /^(?:Summarize the task tool output above|\[TASK RESUMPTION\]|Your (?:tool call|last output|output) .{0,40}(?:invalid|malformed)|\[ERROR\] You did not use a tool)/,
+  /^(?:Caveat: The messages below|(?:Operation stopped by hook|Stop hook feedback|UserPromptSubmit [^\n:]{0,60}):|System: Please continue\.?\s*$)/,
+  /^(?:Summarize the task tool output above(?: and continue with your task\.?)?\s*$|\[TASK RESUMPTION\]|Your (?:tool call|last output|output) .{0,40}(?:invalid|malformed)[.!]?\s*(?:\n|$)|\[ERROR\] You did not use a tool)/,
   // Output of tools, and messages by aider.
-  /^(?:EXECUTION RESULT of \[|OBSERVATION:|<returncode>|\[[\w_-]{1,60}[^\]\n]{0,200}\] Result:(?!\s{0,9}<(?:feedback|user_message|answer)>)|The command completed)/,
-  /^(?:Tokens: [\d.,]+k? sent|Applied edit to |Commit [0-9a-f]{7} |={5,} test session starts|Added \S+ to the chat|\S{0,200}\/aider\b[^\n]{0,300}\n+Aider v\d)/,
-  /^(?:Removed \S+ from the chat|Removed: [0-9a-f]{7} |Diff since |Add (?:the output|these files) to the chat\?|No changes to display)/,
+  /^(?:EXECUTION RESULT of \[|OBSERVATION:\s*\n|<returncode>\S{1,9}<|\[[\w_-]{1,60}[^\]\n]{0,200}\] Result:(?!\s{0,9}<(?:feedback|user_message|answer)>)|The command completed(?: successfully| with[^\n]{0,60})?[.:]?\s*(?:\n|$))/,
+  /^(?:Tokens: [\d.,]+k? sent|Commit [0-9a-f]{7} [a-z]{2,10}(?:\([^)\n]{1,60}\))?!?: |={5,} test session starts|\S{0,200}\/aider\b[^\n]{0,300}\n+Aider v\d)/,
+  /^(?:Applied edit to \S{1,300}|(?:Added|Removed) \S{1,300} (?:to|from) the chat\.?|No changes to display(?: since the last message)?\.?)\s*(?:\n|$)/,
+  /^(?:Removed: [0-9a-f]{7} |Diff since [0-9a-f]{7}|Add (?:the output|these files) to the chat\?)/,
 ];
 
 /** The part of a template that holds the person's words. */
@@ -48,6 +49,10 @@ const REVIEW =
 
 const WRAPPER =
   /(?:^|\n)\s{0,20}<(user_message|user_query|userRequest|user_request|task|feedback|user_input|answer)>/;
+/** A block of any name beside a wrapped text. */
+const BLOCK = /^\s{0,24}<([\w-]{1,60})(?:\s[^>\n]{0,200})?>/;
+/** What a host writes above a wrapped text. */
+const ABOVE = /^(?:\[[\w-]{1,60}|The user |New (?:message|instructions) )/;
 const COMMAND = /<command-name>\s{0,20}\/?([^<\n]{1,100})<\/command-name>/;
 /** Commands that only control the program. */
 const STEERING =
@@ -56,7 +61,7 @@ const STEERING =
 const POINTER = /^Read the output file to retrieve the result: \S/;
 /** Blocks that hosts write beside those that every part of the library leaves out. */
 const HOST_BLOCK =
-  /^\s{0,24}<(skill|returncode|output|warning|user-prompt-submit-hook|attached_files|additional_data|attachments?|reminder|context|current_datetime|workspace_info|editorContext|file|files|open_files|git_status|user_info|project_layout|rules|notification|image|summary|state_snapshot|ultrathink_instruction|system_notification)(?:\s[^>\n]{0,200})?>/i;
+  /^\s{0,24}<(skill|returncode|output|warning|user-prompt-submit-hook|attached_files|additional_data|attachments?|reminder|context|current_datetime|workspace_info|editorContext|file|files|open_files|git_status|user_info|project_layout|rules(?=>\s{0,9}(?:<|The rules section))|notification|image|summary(?=>[ \t]*\n)|state_snapshot|ultrathink_instruction|system_notification)(?:\s[^>\n]{0,200})?>/i;
 
 /**
  * The text a person typed in a message of any format, without wrappers, reminders, injected context and
@@ -85,9 +90,27 @@ function typedIn(text: string): string {
     const inside = template.exec(start)?.[1];
     if (inside !== undefined) return ownLines(inside);
   }
-  const name = WRAPPER.exec(start)?.[1];
-  const wrapped = name === undefined ? "" : between(text, `<${name}>`, `</${name}>`);
+  const wrapped = wrappedIn(text);
   return ownLines(wrapped === "" ? withoutSteering(typedText(text)) : wrapped);
+}
+
+/** What a host wrapped in a message; "" where there is nothing, or a person's own words stand beside the tags. */
+function wrappedIn(text: string): string {
+  const found = WRAPPER.exec(text.slice(0, 30_000));
+  if (found === null) return "";
+  const { 1: name, index } = found;
+  const closing = `</${name}>`;
+  const above = withoutBlocks(text.slice(0, index));
+  const below = withoutBlocks(text.slice(text.indexOf(closing, index) + closing.length));
+  return below === "" && (above === "" || ABOVE.test(above)) ? between(text, `<${name}>`, closing) : "";
+}
+
+function withoutBlocks(text: string): string {
+  const segments = textSegments(text, BLOCK).filter(({ typed }) => typed);
+  return segments
+    .map((segment) => segment.text)
+    .join("\n")
+    .trim();
 }
 
 /** The trimmed text between two tags; "" if one is missing. */
