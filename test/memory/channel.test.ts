@@ -51,6 +51,23 @@ function work(prefix = "m"): Talk {
 }
 
 describe("a channel's memory", () => {
+  it.each(["Wipe your memory.", "Forget everything I told you."])(
+    "MEM-14 says that nothing was forgotten where a request names nothing, and forgets nothing by chance: %s",
+    async (request) => {
+      const told: unknown[] = [];
+      const memory = open({ onForgotten: (forgotten) => told.push(forgotten) });
+      const list = talk().user("Remember that the server has 16 GB of memory.").reply("Noted.");
+      await memory.beforeNewSession(list.messages, { sessionId: "s1" });
+      await memory.beforeNewSession(talk("n").user(request).reply("Understood.").messages, {
+        sessionId: "s2",
+      });
+      await memory.close();
+      expect(told).toEqual([[]]);
+      expect(read("MEMORY.md")).toContain("16 GB of memory");
+      expect(read("MEMORY.md")).not.toContain("(forgotten)");
+    },
+  );
+
   it("MEM-6 MEM-12 writes SESSION.md beside the run after a turn that is due, and recalls it in another process", async () => {
     const memory = open();
     expect(memory.afterTurn(talk().user("Hello there").reply("Hello!").messages)).toBe(false);

@@ -137,6 +137,51 @@ it("MEM-14 forget --archive deletes the archived sessions that hold the item wor
   expect(held().join("")).toContain("handled by the page");
 });
 
+it("MEM-14 forget --archive finds an item with quotation marks, and no session that has its parts only", async () => {
+  const { done } = await createMemoryWriter({ channelDir: join(cwd, "team") }).apply(
+    [{ op: "add", section: "Facts", text: 'My cat, the "Zorro", is 9.' }],
+    { author: "person", reason: "said" },
+  );
+  const store = createArchiveStore(createFsDriver({ root: join(cwd, "kept") }), createRedactor());
+  const said = (text: string) => [{ id: "1", role: "user", parts: [{ type: "text", text }] }] as const;
+  await store.saveTranscript("with", 1, said('My cat, the "Zorro", is 9.'));
+  await store.saveTranscript("parts", 1, said("Is it my cat, the one of Zorro? The dog, is 9."));
+  const { out } = await run("forget", done[0]?.id ?? "", "--archive", "kept");
+  expect(out).toMatch(/archived session with deleted/);
+  expect(out).not.toContain("session parts");
+});
+
+it("MEM-14 forget takes an item of SESSION.md out of that file and searches the archive for it", async () => {
+  const writer = createMemoryWriter({ channelDir: join(cwd, "team") });
+  const { version } = await writer.read("SESSION.md");
+  await writer.apply(
+    [{ op: "replaceFile", text: "# Worklog\n\n- The cellar floods in March.", ifVersion: version }],
+    { author: "person", reason: "said" },
+  );
+  const [item] = (await writer.read("SESSION.md")).sections.flatMap(({ items }) => items);
+  const store = createArchiveStore(createFsDriver({ root: join(cwd, "kept") }), createRedactor());
+  const parts = [{ type: "text", text: "The cellar floods in March." }] as const;
+  await store.saveTranscript("with", 1, [{ id: "1", role: "user", parts }]);
+  const { out } = await run("forget", item?.id ?? "", "--archive", "kept");
+  expect(out).toMatch(/archived session with deleted/);
+  expect(out).toContain("1 piece removed from SESSION.md");
+  expect(out).not.toContain("MEMORY.md");
+  expect((await run("forget", ids[1] ?? "", "--archive", "kept")).out).toContain("no archived session");
+});
+
+it("MEM-14 log and undo say that a forget cannot be undone", async () => {
+  await run("forget", ids[1] ?? "");
+  const { changes } = await createMemoryWriter({ channelDir: join(cwd, "team") }).log();
+  const id = changes.at(-1)?.id ?? "";
+  const { out } = await run("log", id);
+  expect(out).toContain("cannot be undone");
+  expect(out).not.toContain("undoes it");
+  const { code, err } = await run("undo", id);
+  expect(code).toBe(1);
+  expect(err).toContain("forgot something");
+  expect(err).not.toContain("newest");
+});
+
 it("check finds what is wrong, each with its place, and exits with 1 for errors", async () => {
   expect(await run("check")).toMatchObject({ code: 0, out: expect.stringContaining("clean") });
   const key = ["ghp", "a1B2".repeat(9)].join("_");

@@ -8,6 +8,7 @@ import {
 } from "compact-context/internal/memory/changes/check";
 import type { LoggedOperation, MemoryChange } from "compact-context/internal/memory/changes/store";
 import { createMemoryWriter, type UndoResult } from "compact-context/internal/memory/changes/writer";
+import { foldedText, searchableText } from "compact-context/internal/search/words";
 import { type MemorySource, type RecallResult, recallRelevantMemory } from "compact-context/memory";
 import { archiveOf } from "../archive.ts";
 import { HISTORY_FILE, removeFromHistory } from "../chat/input.ts";
@@ -65,13 +66,17 @@ export async function undoMemory(invocation: Invocation): Promise<number> {
   return result.changeId === undefined ? 1 : 0;
 }
 
+/** The files with items, in the order in which an id is looked for. */
+const FILES = ["MEMORY.md", "SESSION.md", "HISTORY.md"] as const;
+
 export async function forgetMemory(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;
   const [id = ""] = invocation.words;
   const folders = await channelFolders("memory", invocation);
   const writer = createMemoryWriter(folders);
-  const { sections } = await writer.read("MEMORY.md");
-  const item = sections.flatMap(({ items }) => items).find((one) => one.id === id);
+  const documents = await Promise.all(FILES.map((file) => writer.read(file)));
+  const items = documents.flatMap(({ sections }) => sections.flatMap((section) => section.items));
+  const item = items.find((one) => one.id === id);
   const result = await writer.apply([{ op: "forget", target: id }], {
     author: "person",
     reason: "compact memory forget",
@@ -93,6 +98,9 @@ export async function forgetMemory(invocation: Invocation): Promise<number> {
     `  ${terminal.paint("good", "forgotten")}  ${oneLine(id)}`,
     ...forgotten.map(({ file, pieces }) => `      ${plural(pieces, "piece")} removed from ${file}`),
     ...sessions.map((session) => `      archived session ${oneLine(session)} deleted`),
+    ...(flags.archive !== undefined && sessions.length === 0
+      ? ["      no archived session contains it literally"]
+      : []),
     "",
   ]);
   return 0;
@@ -101,11 +109,19 @@ export async function forgetMemory(invocation: Invocation): Promise<number> {
 /** Deletes the archived sessions that contain a text literally; they are deleted whole, as an archive is never rewritten. */
 async function deleteArchived(text: string, invocation: Invocation): Promise<readonly string[]> {
   const archive = await archiveOf(invocation);
-  const phrase = `"${text.replaceAll('"', " ").replace(/[.!?。]+$/, "")}"`;
+  const phrase = foldedText(text.replace(/[.!?。]+$/, "")).trim();
+  // A query cannot contain quotation marks: it finds the texts between them, and the message tells.
+  const pieces = phrase.split('"').filter((piece) => piece.trim() !== "");
+  const query = pieces.map((piece) => `"${piece}"`).join(" ");
   const sessions = new Set<string>();
   for (;;) {
-    const { hits } = await archive.search(phrase, { limit: 100 });
-    const found = new Set(hits.map(({ sessionId }) => sessionId).filter((one) => !sessions.has(one)));
+    const { hits } = await archive.search(query, { limit: 100 });
+    const found = new Set<string>();
+    for (const { sessionId, archiveId } of hits.filter((hit) => !sessions.has(hit.sessionId))) {
+      const archived = await archive.findMessage(sessionId, archiveId);
+      if (archived !== undefined && foldedText(searchableText(archived.message)).includes(phrase))
+        found.add(sessionId);
+    }
     if (found.size === 0) return [...sessions];
     for (const sessionId of found) {
       await archive.delete(sessionId);
@@ -240,7 +256,7 @@ function changeLines(change: MemoryChange, terminal: Terminal): string[] {
       ...operationLines(operation, "warn", terminal),
       ...indented(`refused: ${message}`, 8, terminal),
     ]),
-    `    ${terminal.paint("faint", `compact memory undo ${id} undoes it.`)}`,
+    `    ${terminal.paint("faint", operations.some(({ op }) => op === "forget") ? "It forgot something: it cannot be undone." : `compact memory undo ${id} undoes it.`)}`,
     "",
   ];
 }

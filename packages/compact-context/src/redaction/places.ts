@@ -33,6 +33,9 @@ const CODES = raw`${CODE}(?:,[ \t]?${CODE}){0,15}#?`;
 const ARGUMENT = raw`(?:"[^"\n]{0,128}"|'[^'\n]{0,128}'|[^"'(),;\n]{1,60})`;
 const ACCOUNT = raw`(?:user(?:name)?|login|account)(?: is|:)? [^\s,\/]{2,64}`;
 
+/** The name of a hash or an encoding. */
+const METHOD = raw`(?:sha|md|argon|pbkdf|base|utf|aes|v)-?\d`;
+
 /** A secret identified by the text around it. */
 interface Place {
   readonly kind: string;
@@ -220,7 +223,7 @@ list: \|\s{1,12}(?:[\w.-]{1,32}:<REDACTED>\s{1,12}){0,8}[\w.-]{1,32}:~>[^\s:]{3,
 ${TOKENS}(?!${LETTER}|[\-.])[^\n:=]{0,48}?(?: [\-–—=]|[:：]|,? (?:(?:c['’])?est|ist|es|é|è)) ["'\x60«]?~>[\w.~+\/=\-]{8,512}~>(?=["'\x60»]?(?:[\s,;.]|$))
 == prose isCodes
 // A PIN, one-time codes, the key of a second factor
-\b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode|sms-?tan|(?:bestätigungs|anmelde|sicherheits|zugangs|einmal|kenn)code)(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})(?: (?:die|the|la|le|el))?[ \t]{0,3}${OPENED}~>\d{4,8}~>(?![\w-]|[.]\d)
+\b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode|sms-?tan|(?:bestätigungs|anmelde|sicherheits|zugangs|einmal|kenn|entsperr)code)(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})(?: (?:die|the|la|le|el))?[ \t]{0,3}${OPENED}~>\d{4,8}~>(?![\w-]|[.]\d)
 \bpuk ~>\d{8}~>(?![\w-]|[.]\d)
 \b(?:unlock|device|screen|sim|card) pin ~>\d{4,8}~>(?![\w-]|[.]\d)
 (?:暗証番号|[認確]証?認?コード|验证码|인증 ?(?:번호|코드)|c(?:ode|[oó]digo) de (?:v[eé]rif|s[eé][cg]ur|valid|conf|conn|acc?[eè]s)${LETTER}{1,12}|код (?:подтв|доступа)${LETTER}{0,12})[^\d\n]{0,24}?(?: es| est| é|[:：は是\[])[ \t]?~>\d{4,8}~>(?![\w-]|[.]\d)
@@ -240,9 +243,13 @@ ${TOKENS}(?!${LETTER}|[\-.])[^\n:=]{0,48}?(?: [\-–—=]|[:：]|,? (?:(?:c['’
 == prose isToldApart
 \b(?:admin|administrator|root|postgres)(?<!\/\/\w{4,13})[\x60]?[ \t]{0,2}[\/:][ \t]{0,2}[\x60]?~>${SPOKEN}{6,128}~>(?=[\x60]?(?:[\s,;.]|$))
 \b(?:wifi|wlan|ssid)\b[^\n]{0,60}?[\s,](?:key|code|pass|schlüssel|clé|clave)(?: is| ist|:)? ["'“]?~>${SPOKEN}{8,63}~>(?=["'”]?(?:[\s,;.]|$))
+== prose isMixed
+\b(?:use|using) ["'\x60]?~>(?!${METHOD})${SPOKEN}{4,128}~>(?=["'\x60]? as (?:the|my|your|our) (?:\w{1,12} )?password(?: for\b|[.,;!]|\s{0,4}(?:\n|$)))~> as 
+\bpassword(?: (?:was|is|has been))? changed from ["'\x60]?(?!${METHOD})\S{3,128} to ["'\x60]?~>(?!${METHOD})${SPOKEN}{4,128}~>~>hanged from 
 == prose isMnemonic
 // The recovery words of a wallet
-(?<![a-z])(?:mnemonic|wallet|seed|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=]{0,80}[:=]\s{0,3}["'\x60]?~>[a-z]{3,8}(?:[\x20\t]{1,3}[a-z]{3,8}){11,23}~>(?=["'\x60.,;)]{0,3}(?:\s{0,4}\n|\s{0,4}$|["'\x60]))
+(?<![a-z])(?:mnemonic|wallet|seed|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=]{0,80}[:=]\s{0,3}["'\x60]?~>[a-z]{3,8}(?:[\x20\t]{1,3}[a-z]{3,8}){11,23}~>(?=["'\x60.,;)]{0,3}(?:\s{0,4}\n|\s{0,4}$|["'\x60])|[.;]\s)
+(?<![a-z])(?:mnemonic|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=.]{0,40}? (?:is|are|ist|lautet) ["'\x60]?~>[a-z]{3,8}(?:[\x20\t]{1,3}[a-z]{3,8}){11,23}~>(?=["'\x60.,;)]{0,3}(?:\s{0,4}\n|\s{0,4}$|["'\x60])|[.;]\s)
 == prose isPhrase
 // A passphrase of several words
 \bpassphrase(?: (?:for|of|to|on) (?:[^\n:.]|[.](?!\s)){1,48}?)?(?: is|:) ~>[a-z]{2,16}(?: [a-z]{2,16}){2,7}~>(?=\.?[ \t]{0,4}(?:\n|$))

@@ -2,7 +2,7 @@ import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fsync } from "../../storage/fs/disk.ts";
 import { oneLine, parsedJson } from "../../summarizers/extractive/text.ts";
-import { CHANNEL_FILES } from "../files/folders.ts";
+import { CHANNEL_FILES, CHANNEL_HEADINGS } from "../files/folders.ts";
 import { readMemoryFile, refuseShared, writeMemoryFile } from "../files/write-file.ts";
 import { rawSentencesOf } from "../learning/own-words.ts";
 import { shareIn, topicTerms } from "../learning/terms.ts";
@@ -157,16 +157,17 @@ export function forgottenBy(statements: readonly string[], topics: readonly stri
 
 /**
  * Removes what is forgotten from a channel's whole folder: from these texts, the change log, pending
- * messages, and the two conversation logs. `items` were removed from MEMORY.md already and are counted too.
+ * messages, and the two conversation logs. `taken`: the files of the items that were removed already, to be counted.
  * Everything but the texts is written at once: after a crash in between, the request can be repeated.
  */
 export async function scrubChannel(
   place: ChannelPlace,
   texts: Texts,
   isForgotten: IsForgotten,
-  items: number,
+  taken: readonly string[],
 ): Promise<{ readonly texts: Texts; readonly forgotten: readonly ForgottenIn[] }> {
-  const counts = new Map<string, number>([["MEMORY.md", items]]);
+  const counts = new Map<string, number>();
+  for (const file of taken) counts.set(file, (counts.get(file) ?? 0) + 1);
   const scrubbed = CHANGED_FILES.map((file) => {
     const text = texts[file];
     const isAbout: IsForgotten = (line) => isForgotten(line, file === "MEMORY.md");
@@ -180,6 +181,19 @@ export async function scrubChannel(
     counts.set(name, await blotOut(place.channelDir, name, isForgotten));
   const forgotten = [...counts].flatMap(([file, pieces]) => (pieces > 0 ? [{ file, pieces }] : []));
   return { texts: Object.fromEntries(scrubbed), forgotten };
+}
+
+/** The runtime's own headings, in small letters: they stay, whatever is forgotten. */
+const OWN_HEADINGS: ReadonlySet<string> = new Set([...CHANNEL_HEADINGS, "retired", "archive of the history"]);
+
+/** True for a heading of the runtime, as a line or by its name. */
+export function isOwnHeading(text: string): boolean {
+  return OWN_HEADINGS.has(
+    text
+      .replace(/^#+\s+/, "")
+      .trim()
+      .toLowerCase(),
+  );
 }
 
 const HEADING = /^(#{1,6}\s+)(\d{4}-\d\d-\d\dT[\d:]+Z )?/;

@@ -46,10 +46,10 @@ interface Draft {
   removals: number;
 }
 
-/** An applied operation: the id of the item that it added or removed, and the texts that it wrote and took out. */
+/** An applied operation: the id of the item that it added or removed, and what it wrote and took out. */
 interface Applied extends Partial<Incoming> {
   readonly id: string;
-  readonly was?: string;
+  readonly was?: FoundItem;
 }
 
 class Refusal extends Error {
@@ -74,10 +74,13 @@ export function planChange(
   readonly refused: readonly RefusedOperation[];
   /** True for texts about what the operations forget. */
   readonly isAbout: IsForgotten;
+  /** The files of the forgotten items. */
+  readonly forgottenIn: readonly MemoryFileName[];
 } {
   const draft: Draft = { ...given, removals: Number.POSITIVE_INFINITY };
   const statements: string[] = [];
   const topics: string[] = [];
+  const forgottenIn: MemoryFileName[] = [];
   const items = itemsOf(documentOf(draft, "MEMORY.md")).length;
   if (draft.author !== "person") draft.removals = Math.max(FREE_ITEMS, Math.floor(items * MOST_REMOVED));
   const done: DoneOperation[] = [];
@@ -89,7 +92,8 @@ export function planChange(
       const written = text !== undefined && "text" in operation ? { ...operation, text } : operation;
       done.push({ operation: written, id, redacted });
       if (operation.op !== "forget") continue;
-      statements.push(...[was, operation.said].filter((told) => told !== undefined));
+      if (was !== undefined) forgottenIn.push(was.file);
+      statements.push(...[was?.item.text, operation.said].filter((told) => told !== undefined));
       topics.push(...[operation.topic].filter((told) => told !== undefined));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
@@ -97,7 +101,7 @@ export function planChange(
       refused.push({ operation, reason: error.reason, message: error.message });
     }
   }
-  return { texts: draft.texts, done, refused, isAbout: forgottenBy(statements, topics) };
+  return { texts: draft.texts, done, refused, isAbout: forgottenBy(statements, topics), forgottenIn };
 }
 
 function applyOperation(draft: Draft, operation: MemoryOperation): Applied {
@@ -262,7 +266,7 @@ function retireItem(draft: Draft, target: string, as: RetiredAs, why: string | u
   spend(draft);
   const found = itemToChange(draft, target);
   takeOut(draft, found, { as, note: noteOf(draft, why) });
-  return { id: found.item.id, was: found.item.text };
+  return { id: found.item.id, was: found };
 }
 
 /** Forgets an item, or words that are not one: only their fingerprints are added to the retired list. */

@@ -336,6 +336,23 @@ async function bytesIn(folder: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
+it("MEM-14 forgotten: the runtime's own headings stay, those of people do not", async () => {
+  const place = { section: "Our decisions on memory", text: "The office is in Porto." };
+  await writer.apply([{ op: "add", ...place }, fact("The port is 8080.")], note);
+  await writer.apply([{ op: "forget", topic: "decisions" }], person);
+  await writer.apply([{ op: "forget", topic: "channel memory" }], person);
+  await writer.apply([{ op: "forget", topic: "facts" }], person);
+  const headings = (await memory()).match(/^#.*/gm);
+  expect(headings).toEqual([
+    "# Channel memory",
+    "## Constraints",
+    "## Decisions",
+    "## Open loops",
+    "## Facts",
+    "## (forgotten)",
+  ]);
+});
+
 it("MEM-14 forgotten: the history entry and the log line of the same change do not hold the text", async () => {
   const said = "I was diagnosed with epilepsy in May.";
   const history = { heading: `2026-11-22T00:00Z ${said}`, text: `- ${said} → Understood.` };

@@ -20,6 +20,7 @@ import {
 import {
   type IsForgotten,
   isForgottenBy,
+  isOwnHeading,
   retiredAs,
   type Superseded,
   scrubChannel,
@@ -157,12 +158,11 @@ async function applyAll(
     operation.op === "add" || operation.op === "supersede" ? [operation.text.toLowerCase()] : [],
   );
   const isForgotten: IsForgotten = (text, isItem) =>
-    isAbout(text, isItem) && !written.some((one) => text.toLowerCase().includes(one));
-  const items = forgetting.filter(({ target }) => target !== undefined).length;
+    isAbout(text, isItem) && !isOwnHeading(text) && !written.some((one) => text.toLowerCase().includes(one));
   const { texts, forgotten } =
     forgetting.length === 0
       ? { texts: plan.texts, forgotten: [] }
-      : await scrubChannel(place, plan.texts, isForgotten, items);
+      : await scrubChannel(place, plan.texts, isForgotten, plan.forgottenIn);
   const logged = {
     author,
     reason: redactor.redactText(reason),
@@ -225,7 +225,16 @@ async function undoOne(hands: Hands, changeId: string, partial: boolean): Promis
 }
 
 /** The files without a change, and the parts of it that cannot be undone. */
-function withoutChange(texts: Texts, { id, edits, files: versions }: LogEntry, after: readonly LogEntry[]) {
+function withoutChange(
+  texts: Texts,
+  { id, edits, files: versions, operations }: LogEntry,
+  after: readonly LogEntry[],
+) {
+  if (operations.some(({ op }) => op === "forget"))
+    throw new CompactError("NotFound", `${id} forgot something and cannot be taken back`, {
+      place: id,
+      hint: "What is forgotten is kept nowhere; add it again if it should be known.",
+    });
   if (edits === undefined)
     throw new CompactError("NotFound", `what takes ${id} back is no longer kept`, {
       place: id,

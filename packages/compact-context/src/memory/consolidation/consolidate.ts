@@ -14,7 +14,7 @@ import {
   plainWords,
 } from "../changes/document.ts";
 import { forgottenBy, type Superseded } from "../changes/forget.ts";
-import { ownStatements, saidIn, withoutToldSecrets } from "../learning/own-words.ts";
+import { forgetRequests, ownStatements, saidIn, withoutToldSecrets } from "../learning/own-words.ts";
 import { relationOf, replacedBy, restOf, sayTheSame } from "../learning/relation.ts";
 import {
   type DurableSection,
@@ -75,7 +75,11 @@ export async function consolidate(
   const program = consolidationOf(lessons, known);
   // The user's forget requests are carried out, whatever a model decides about the rest.
   const wishes = program.operations.filter(({ op }) => op === "forget");
-  const isAsked = wishes.length > 0 || forgetWishes(lessons).some(({ sure }) => sure);
+  // A request that names nothing, such as `forget everything`, is answered too.
+  const isAsked =
+    wishes.length > 0 ||
+    forgetWishes(lessons).some(({ sure }) => sure) ||
+    lessons.some((message) => forgetRequests(saidIn(message)).length > 0);
   const settle = async (
     { operations, history }: Consolidation,
     by: "model" | "program",

@@ -50,6 +50,11 @@ const CHANNEL_TEMPLATES: Readonly<Record<string, string>> = {
   [CHANNEL_FILES.context]: "",
 };
 
+/** The headings of a new channel's files, in small letters. */
+export const CHANNEL_HEADINGS: readonly string[] = Object.values(CHANNEL_TEMPLATES).flatMap((text) =>
+  [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) => heading.toLowerCase()),
+);
+
 /** Initial content of the files that people maintain; never overwritten. */
 const WORKSPACE_TEMPLATES: Readonly<Record<string, string>> = {
   [WORKSPACE_FILES.soul]: page("# Soul", "<!-- Who the agent is: its voice, its values. Kept by people. -->"),

@@ -25,6 +25,15 @@ it.each([
 });
 
 it.each([
+  "Wipe your memory.",
+  "Clear your memory, please.",
+  "Lösche dein Gedächtnis.",
+  "Forget everything I told you.",
+])("MEM-14 the memory itself is everything in it, and no word: %s", (sentence) => {
+  expect(readForgetRequest(sentence)).toMatchObject({ topic: "", all: true, sure: true });
+});
+
+it.each([
   "Delete my feature branch.",
   "Remove the unused imports.",
   "Remove the part about caching from the README.",

@@ -215,7 +215,7 @@ export interface ForgetRequest {
 /** Phrases for the memory itself or for what it was told. They show that the target is not in a file. */
 const MEMORY = new RegExp(
   any(
-    `(?<![\\p{L}])(?:(?:from|out of|off|in|on|to|of|aus|von|de|da|dans|sur|en|em|na|из|в|di|dalla) )?(?:your|ur|(?:dein|ihr|eur)e[mnr]?|ta|tes|ton|votre|vos|[st]us?|vuestr[oa]s?|(?:d)?(?:tua|sua|teu|seu)s?|(?:тво|сво|ваш)(?:е[йм]|их)) (?:\\p{L}+[ -])?(?:memory|memories|notes?|records?|knowledge|files?|head|mind|brain|database|storage|system|context|gedächtnis|notizen|kopf|speicher|unterlagen|mémoire|tête|memoria|notas|cabeza|registros?|memória|cabeça|памят[иь]|замет(?:ок|ки|ках)|голов[ыеу]|appunti|mente)${END}`,
+    `(?<![\\p{L}])(?:(?:from|out of|off|in|on|to|of|aus|von|de|da|dans|sur|en|em|na|из|в|di|dalla) )?(?:your|ur|dein(?:e[mnr]?)?|(?:ihr|eur)e[mnr]?|ta|tes|ton|votre|vos|[st]us?|vuestr[oa]s?|(?:d)?(?:tua|sua|teu|seu)s?|(?:тво|сво|ваш)(?:е[йм]|их)) (?:\\p{L}+[ -])?(?:memory|memories|notes?|records?|knowledge|files?|head|mind|brain|database|storage|system|context|gedächtnis|notizen|kopf|speicher|unterlagen|mémoire|tête|memoria|notas|cabeza|registros?|memória|cabeça|памят[иь]|замет(?:ок|ки|ках)|голов[ыеу]|appunti|mente)${END}`,
     `(?<![\\p{L}])(?:from|out of|off) (?:the )?(?:long-term )?(?:memory|memories)(?=$|[.,;!?)]| (?:please|pls|plz|now|again|for|because|since|as|and|about|any|that|it|i|we|thx|thanks|too|of|on)${END})`,
     `(?<![\\p{L}])(?:aus dem |im |de la |en la |dans la |da |na |из |в |dalla )(?:gedächtnis|mémoire|memoria|memória|памят[иь])${END}`,
     `(?<![\\p{L}])(?:(?:from|off) the record|on (?:file|record)|in mind)${END}`,
@@ -383,14 +383,16 @@ function requestOf(order: Order, sentence: string, earlier: readonly string[]): 
       (isPointing && RULE.test(phrase)),
     isOwn: ABOUT_ME.test(phrase),
   };
+  const target = clause === undefined ? named : nameOf(clause);
+  const isMemory = isMemoryItself(bare);
   const strength = has(MEMORY, `${clause ?? ""} ${sentence.slice(at)}`)
     ? "memory"
     : strengthOf(order, meant, sentence.slice(at));
   if (strength === undefined) return undefined;
   return {
-    topic: clause === undefined ? named : nameOf(clause),
+    topic: isMemory ? "" : target,
     points: clauses.map(nameOf),
-    all: ALL.test(object),
+    all: isMemory || ALL.test(object),
     sure: strength === "memory" || strength === "sure",
     isLoose: strength === "memory" || (clause !== undefined && isMoreThanNamed(kind, meant)),
     isOwn: meant.isOwn,
@@ -398,6 +400,11 @@ function requestOf(order: Order, sentence: string, earlier: readonly string[]): 
     at: clause === before ? 0 : at,
     end,
   };
+}
+
+/** Names the memory and nothing in it, such as `your memory`: everything is meant. */
+function isMemoryItself(bare: string): boolean {
+  return bare !== "" && bare.replace(MEMORY, "").trim() === "";
 }
 
 /** Clauses a pronoun may refer to, nearest first. */
