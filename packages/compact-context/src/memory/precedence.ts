@@ -1,5 +1,6 @@
 import type { MemoryCandidate, MemorySource } from "./candidates.ts";
 import type { Superseded } from "./changes/forget.ts";
+import { standsBeside, tellsPast, wasBefore } from "./learning/apart.ts";
 import { REMEMBER } from "./learning/language.ts";
 import { areTwoBans, relationOf, statesMoreThan } from "./learning/relation.ts";
 import { speaksAnewOf } from "./learning/statements.ts";
@@ -131,7 +132,10 @@ function tells({ content, timestamp, source }: MemoryCandidate, { text, date }: 
   return shareIn(topicTerms(text), topicTerms(said)) === 1 && relationOf(said, text) === "apart";
 }
 
-/** Moves each line behind the newest on its topic. A line that conflicts with a newer item gets a note. */
+/**
+ * Moves each line behind the newest on its topic, and what was so behind what is so. A line that conflicts with a
+ * newer item gets a note.
+ */
 function newerFirst(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
   const ordered = [...hits];
   const noted = new Map(
@@ -144,18 +148,24 @@ function newerFirst(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
     noted.get(bare(hit)) ?? Date.parse(hit.candidate.timestamp ?? "");
   const contradicts = (newer: ScoredMemory, older: ScoredMemory): boolean =>
     newer.candidate.source === "channel-memory" && relationOf(bare(newer), bare(older)) !== "apart";
+  const comesFirst = (hit: ScoredMemory, other: ScoredMemory): boolean => {
+    const [one, two] = [saidIn(hit), saidIn(other)];
+    if (wasBefore(two, one)) return true;
+    return timeOf(hit) > timeOf(other) && !standsBeside(one, two);
+  };
   for (let index = 0; index < ordered.length; index++) {
     const older = ordered[index];
     if (older === undefined) continue;
     const newer = ordered
       .filter(
         (hit) =>
-          timeOf(hit) > timeOf(older) &&
+          comesFirst(hit, older) &&
           (sameTopic(hit, older) || contradicts(hit, older) || tellsNews(hit, older)),
       )
       .sort((one, other) => timeOf(other) - timeOf(one));
-    const other = newer.find((hit) => contradicts(hit, older));
-    const news = newer.find((hit) => tellsNews(hit, older));
+    const later = newer.filter((hit) => timeOf(hit) > timeOf(older));
+    const other = later.find((hit) => contradicts(hit, older));
+    const news = later.find((hit) => tellsNews(hit, older));
     const dayOf = (hit: ScoredMemory): string => new Date(timeOf(hit)).toISOString().slice(0, 10);
     if (other !== undefined)
       ordered[index] = { ...older, note: `another value was noted on ${dayOf(other)}` };
@@ -180,12 +190,15 @@ function tellsNews(newer: ScoredMemory, older: ScoredMemory): boolean {
 }
 
 const SHARED = 0.6;
+/** The same for a line about the past: it has words for that too. */
+const SHARED_BY_PAST = 0.5;
 
 /** The longer text contains most words of the shorter one; a single word only matches a single word. */
 function sameTopic(hit: ScoredMemory, older: ScoredMemory): boolean {
   const [few, many] = [aboutOf(hit), aboutOf(older)].sort((one, other) => one.size - other.size);
   if (few === undefined || many === undefined) return false;
-  return (few.size > 1 || many.size === 1) && shareIn(few, many) >= SHARED;
+  const least = tellsPast(saidIn(older)) ? SHARED_BY_PAST : SHARED;
+  return (few.size > 1 || many.size === 1) && shareIn(few, many) >= least;
 }
 
 /** The topic words of a line, without values. The outcome of a turn is ignored: outcomes are worded alike. */

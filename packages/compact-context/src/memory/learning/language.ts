@@ -154,6 +154,31 @@ export const NEGATED: RegExp = rule(
   "[不没未]|别|ない|ません|ず(?:に)?|않|안 ",
 );
 
+/** What somebody did not see or do, which changes nothing. */
+export const MISSED: RegExp = rule(
+  word(
+    "(?:i|we)(?:['’]ve| have)? (?:\\p{L}+ly |just )?(?:missed|forgot(?:ten)?(?! to (?:say|mention|tell))|overlooked|skipped|slept through)",
+    "(?:ich habe?|wir haben) .{1,60} (?:verpasst|vergessen|versäumt)|(?:j['’]ai|nous avons|on a) (?:\\p{L}+ment )?(?:raté|manqué|oublié)",
+    "me (?:perdí|olvidé)|(?:he|hemos) olvidado|perdi|esqueci(?:-me)?|(?:я|мы) (?:пропустил|забыл)\\p{L}?",
+  ),
+  "我们?(?:错过|忘)了|(?:見逃し|忘れ)(?:た|てい?た|まし)",
+);
+
+/** A state of the past, or what was missed then. */
+export const PAST: RegExp = rule(
+  MISSED.source,
+  word(
+    "(?<!(?:am|is|are|be|been|was|were|gets?|got|getting|['’](?:m|re|s)) )used to",
+    "(?:was|were|had|lived|worked) (?:(?!after |from |since ).){0,80}?(?:(?:un)?till?|formerly|previously|back then|in the past|before(?=[.!]*$))|(?:formerly|previously|in the past|back then),? (?:\\S+ ){1,4}?(?:was|were|had|lived|worked)",
+    "(?:when|while) (?:i|we) (?:was|were|lived|worked|had|studied)|^back in|^as an? (?:student|child|kid|teenager|boy|girl)",
+    "(?:war(?:en)?|hatten?|hieß(?:en)?|lief(?:en)?|lag(?:en)?|wohnten?|arbeiteten?|nutzten?) (?:\\S+ ){0,3}?(?:früher|damals|zuvor|vorher|ehemals|bis)|(?:früher|damals) (?:war(?:en)?|hatten?|hieß(?:en)?|lief(?:en)?|lag(?:en)?|wohnten?|arbeiteten?|nutzten?)",
+    "(?:étai|avai|habitai|travaillai|utilisi)\\p{L}+ (?:\\S+ ){0,4}?(?:avant|auparavant|autrefois|jusqu\\S+)|(?:avant|autrefois|auparavant),? (?:\\S+ ){0,4}?(?:étai|avai|habitai|travaillai|utilisi)\\p{L}+",
+    "(?:era|eran|estaba|vivía|trabajaba|usábamos|ficava|estava|morava|trabalhava|usávamos) (?:\\S+ ){0,4}?(?:antes|hasta|até)|antes,? (?:\\S+ ){0,4}?(?:era|eran|estaba|vivía|trabajaba|usábamos|ficava|estava|morava|trabalhava|usávamos)|sol(?:ía|íamos)|costumav\\p{L}+",
+    "раньше (?:\\S+ ){0,4}?(?:был|находил|жил|работал|использовал)\\p{L}*|(?:был|находил|жил|работал|использовал)\\p{L}* (?:\\S+ ){0,4}?раньше",
+  ),
+  "以前(?=[在是叫用住])|曾经|(?:以前|昔|かつて)は?.{1,30}(?:た|ました)[。.]?$",
+);
+
 /** Says that something has changed; `STRONG_CHANGE` is unambiguous. */
 export const STRONG_CHANGE: RegExp = rule(
   NO_MORE.source,

@@ -1,3 +1,4 @@
+import { contrasts, isBeside, isNarrower } from "./apart.ts";
 import { LEAD, NO_MORE, OTHERS, STRONG_CHANGE, TELLS_CHANGE, WEAK_CHANGE } from "./language.ts";
 import {
   clausesIn,
@@ -13,7 +14,6 @@ import { tellsSwapOf } from "./passives.ts";
 import {
   bare,
   GENERIC,
-  heldBy,
   holds,
   isOrdinary,
   isReplaceable,
@@ -42,7 +42,10 @@ export type Relation =
 /** Relation of a newer statement of a person to an older one, by words alone. Pure; `apart` if in doubt. */
 export function relationOf(newer: string, older: string): Relation {
   const [now, then] = [read(newer), read(older)];
-  if (newer === older || [isOfOthers, staysAfterMove, permitsOnce].some((isApart) => isApart(now, then)))
+  if (
+    newer === older ||
+    [isOfOthers, staysAfterMove, permitsOnce, isBeside].some((isApart) => isApart(now, then))
+  )
     return "apart";
   if (tellsSwapOf(newer, older)) return "likely";
   if ([isParallelOf, namesOld, reverses, denies, hasMovedFrom].some((replaces) => replaces(now, then)))
@@ -202,7 +205,8 @@ function tellsChangeOf(now: Read, then: Read, told: { another: boolean; namesOld
 
 /** Two bans both hold, unless the newer one corrects the older, or has another number or tool in its place. */
 function bothForbid(now: Read, then: Read): boolean {
-  if (!(now.forbids && then.forbids) || now.gone.length > 0 || namesOldValue(now, then)) return false;
+  const isNamed = now.gone.some((old) => shareIn(old, then.content) === 1);
+  if (!(now.forbids && then.forbids) || isNamed || namesOldValue(now, then)) return false;
   const [lead = ""] = LEAD.exec(now.text) ?? [];
   if (STRONG_CHANGE.test(lead) || (WEAK_CHANGE.test(now.text) && tellsAnotherValue(now, then))) return false;
   const wordsOf = ({ content }: Read): ReadonlySet<string> =>
@@ -243,49 +247,6 @@ function namesOldValue(now: Read, then: Read): boolean {
 /** Takes something back without a word of change. */
 const UNDOES =
   /(?<![\p{L}])(?:forget|ignore|not|isn['’]t|was|were|old|should be|let['’]s|i meant|rolled back|i['’]d rather|left|last day|olvida|oublie|esquece|забудь|vergiss|partie?|saiu|salió|se fue|dejamos)(?![\p{L}])|忘|说错|不是/iu;
-
-/** Each of two subjects has a word that the other lacks: `the web team`, `the mobile team`. */
-function contrasts(now: Read, then: Read): boolean {
-  if (areOfAKind(now.text, then.text)) return true;
-  const isOwn = (term: string): boolean => !isValue(term) && !PLAIN.has(term);
-  const newIn = (terms: Iterable<string>, { content }: Read): boolean =>
-    [...terms].some((term) => isOwn(term) && !holds(content, term));
-  if (now.key === undefined && then.key === undefined)
-    return newIn([...now.content].slice(0, 1), then) && newIn([...then.content].slice(0, 1), now);
-  const [own, other] = [now.key?.subject ?? NONE, then.key?.subject ?? NONE];
-  // A word missing from a later mention counts only if the newer statement also has a word of its own.
-  const told = newIn(bare(own), then) ? bare(other) : other;
-  return own.size <= MOST_OF_A_SUBJECT && newIn(own, then) && newIn(told, now);
-}
-
-/** An adjective before a noun, in Russian; not one such as `new`. */
-const DESCRIBED =
-  /(?<![\p{L}])(?!(?:нов|стар|прежн|прошл|перв|последн|все|наш|мо|эт|сам)(?:[аеёоуыюяий]\p{L}{0,2})? )(\p{Script=Cyrillic}{2,}(?:[ыио]й|[ая]я|[ое]е|[ыи]е|[ое]го|[ое]м|[ыи]х|[ую]ю)) (\p{Script=Cyrillic}{3,})/giu;
-
-/** Both describe a noun, and not alike: `основной сервис`, `тестовый сервис`. */
-function areOfAKind(now: string, then: string): boolean {
-  const old = [...then.matchAll(DESCRIBED)];
-  return [...now.matchAll(DESCRIBED)].some(([, which = "", noun = ""]) =>
-    old.some(([, other = "", thing = ""]) => heldBy(noun, thing) === 1 && heldBy(which, other) === 0),
-  );
-}
-
-/** It narrows the topic of the older statement: `the wifi`, then `the guest wifi`. */
-function isNarrower({ text, names }: Read, { content, key, names: then }: Read): boolean {
-  const subject = key?.subject ?? content;
-  const named = text.matchAll(
-    /(?<![\p{L}])(?:the|our|my|their|his|her)\s(?!other |same |old |previous |former |first |whole )(\p{L}+)(?:['’]s)?\s(?=(\p{L}+))/giu,
-  );
-  return [...named].some(({ index, 1: which = "", 2: thing = "" }) => {
-    const [modifier, head] = [topicTerms(which), topicTerms(thing)];
-    const isName = index > 0 && then.size > 0 && shareIn(modifier, names) === 1;
-    if (isName || bare(modifier).size === 0 || head.size === 0) return false;
-    return shareIn(head, subject) === 1 && shareIn(modifier, content) === 0;
-  });
-}
-
-/** A longer subject is half a sentence. */
-const MOST_OF_A_SUBJECT = 5;
 
 /** The values in the subject that tell instances apart: `release 4.2`. */
 function numberOf({ key }: Read): ReadonlySet<string> {
