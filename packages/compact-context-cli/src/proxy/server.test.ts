@@ -36,6 +36,7 @@ async function proxyTo(
     dryRun?: boolean;
     broken?: true;
     byProvider?: true;
+    cuts?: true;
     port?: number;
     env?: Record<string, string>;
   } = {},
@@ -43,9 +44,11 @@ async function proxyTo(
   const problems: string[] = [];
   const told: CompactionReport[] = [];
   const sessions = createSessions({
-    config: more.byProvider
-      ? { ...defaultConfig, summarizer: { ...defaultConfig.summarizer, kind: "provider" } }
-      : defaultConfig,
+    config: {
+      ...defaultConfig,
+      ...(more.byProvider && { summarizer: { ...defaultConfig.summarizer, kind: "provider" } }),
+      ...(more.cuts && { policy: { ...defaultConfig.policy, onOverflow: "elide" } }),
+    },
     window: more.window ?? 8_000,
     storage: createMemoryDriver(),
     warn: (message) => problems.push(message),
@@ -283,6 +286,7 @@ describe("a call through the proxy", () => {
     const response = await post(server, bodyOf(2));
     expect([response.status, response.headers.get("x-compact")]).toEqual([200, "sent-unmodified"]);
     expect(server.problems.join("\n")).toContain("sent unmodified");
+    expect([await metric(server, "requests_total"), await metric(server, "sessions")]).toEqual([1, 1]);
   });
 
   it("of a conversation that the provider keeps goes on byte for byte, told of once", async () => {
@@ -292,6 +296,17 @@ describe("a call through the proxy", () => {
     for (const _ of [1, 2]) await (await post(server, body)).text();
     expect(seen.map((one) => one.body)).toEqual([JSON.stringify(body), JSON.stringify(body)]);
     expect(server.problems).toEqual([expect.stringContaining("keeps or compacts this conversation")]);
+    expect(await metric(server, "requests_total")).toBe(2);
+  });
+
+  it.each([
+    ["/v1/responses", { model: "gpt-5", prompt: { id: "pmpt_1" } }, 1],
+    ["/v1/embeddings", { model: "text-embedding-3-small", input: "words" }, 0],
+  ])("without a list is counted by its path: %s", async (path, body, calls) => {
+    const { url } = await recorder();
+    const server = await proxyTo(url);
+    await fetch(server.url + path, { method: "POST", headers: HEADERS, body: JSON.stringify(body) });
+    expect(await metric(server, "requests_total")).toBe(calls);
   });
 
   it("streams: the first event arrives before the last is written", async () => {
@@ -355,6 +370,7 @@ describe("a call through the proxy", () => {
       "content-length": String(body.length),
     });
     expect(server.problems.join("\n")).toContain(`compressed body (${encoding}) cannot be read`);
+    expect(await metric(server, "requests_total")).toBe(1);
   });
 
   it("INT-5 keeps path, query, key and beta headers; those of its connection stay here", async () => {
@@ -623,6 +639,14 @@ it("keeps a call that names no model inside its window like any other", async ()
   const server = await proxyTo(stub.anthropicUrl);
   await post(server, { ...bodyOf(40), model: undefined });
   expect(server.problems.filter((problem) => /unmodified/.test(problem))).toEqual([]);
+});
+
+it("says where the newest message of the user was cut to fit", async () => {
+  const stub = await stubbed();
+  const server = await proxyTo(stub.anthropicUrl, { cuts: true });
+  await post(server, { ...bodyOf(0), messages: [{ role: "user", content: "a word of it ".repeat(5_000) }] });
+  expect(stub.requests.at(-1)?.rejection).toBeUndefined();
+  expect(server.problems).toEqual([expect.stringMatching(/newest request was cut from \d+ to \d+ tokens/)]);
 });
 
 it("says where two conversations share a session, and what tells them apart", async () => {

@@ -151,15 +151,21 @@ async function passOn(context: Context, wire: Wire, options: ProxyOptions): Prom
   const { raw } = context.req;
   const bytes = new Uint8Array(await raw.arrayBuffer());
   const send: Passing["send"] = (body, headers) => forward(context, options, body, headers);
-  const unmodified = async (reason: string, response = () => send(bytes)): Promise<Response> => {
+  const counted = (): Promise<Response> => {
+    options.tally.count("requests");
+    options.changed();
+    return send(bytes);
+  };
+  const unmodified = async (reason: string, response = counted): Promise<Response> => {
     options.tally.count("unmodified");
     options.problem(`a call was sent unmodified: ${reason}`);
     return marked(await response(), "sent-unmodified");
   };
   const target = targetOf(options.upstreams, new URL(raw.url), raw.headers);
   const headers = new Headers(raw.headers);
+  const isModelCall = callKind(target) !== undefined;
   // Some clients name no content type, or a wrong one.
-  if (callKind(target) === undefined && !/json/.test(headers.get("content-type") ?? "")) return send(bytes);
+  if (!isModelCall && !isJson(headers)) return send(bytes);
   const packing = headers.get("content-encoding") || "identity";
   headers.delete("content-encoding");
   const read = await readBody(bytes, packing.trim().toLowerCase());
@@ -175,11 +181,19 @@ async function passOn(context: Context, wire: Wire, options: ProxyOptions): Prom
     return unmodified(errorMessage(error));
   }
   const { session, passedBy } = call;
-  if (session === undefined || passedBy === "server_managed") return call.send(() => send(bytes));
-  if (passedBy === "failed")
-    return unmodified("it could not be compacted", () => call.send(() => send(bytes)));
+  if (session === undefined) return call.send(isModelCall ? counted : () => send(bytes));
   const one = { call, bytes, ...read, target, send };
+  const asItCame = (): Promise<Response> => {
+    tell(one, options, one.size, undefined);
+    return send(bytes);
+  };
+  if (passedBy === "server_managed") return call.send(asItCame);
+  if (passedBy === "failed") return unmodified("it could not be compacted", () => call.send(asItCame));
   return (options.dryRun ? watch : sendCompacted)(one, options);
+}
+
+function isJson(headers: Headers): boolean {
+  return headers.get("content-type")?.includes("json") === true;
 }
 
 async function sendCompacted(one: Passing, options: ProxyOptions): Promise<Response> {

@@ -42,7 +42,8 @@ export interface Tally {
   sent(call: TalliedCall): void;
   /** Records the usage of the session's newest call; a later record of the same call replaces it. */
   used(session: string, usage: unknown): void;
-  count(what: "unmodified" | "refused"): void;
+  /** Counts what `sent` does not: of a call without a session only that it was sent. */
+  count(what: "requests" | "unmodified" | "refused"): void;
 }
 
 /** A session's newest call, and its share of the totals. */

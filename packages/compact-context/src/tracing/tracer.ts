@@ -205,8 +205,8 @@ const MAX_WAITING = 1000;
 /** Sessions whose events are written concurrently; if all of them fail, the others are not tried. */
 const WRITTEN_AT_ONCE = 8;
 
-/** Warnings that a person can act on: also reported to `onWarning`. */
-const TOLD_TO_USER: ReadonlySet<SessionEvent["kind"]> = new Set(["fixedOverTrigger", "compactsOften"]);
+/** Codes of warnings that a person can act on: also reported to `onWarning`. */
+const TOLD_TO_USER: ReadonlySet<unknown> = new Set(["fixed_over_trigger", "compacts_often", "ask_cut"]);
 
 interface WaitingEvent {
   readonly draft: EventDraft;
@@ -276,7 +276,8 @@ export class ArchivingRecorder implements EventRecorder {
     const { warn } = this.#options;
     for (const description of describeEvent(sessionId, told, this.#options)) {
       this.#emit({ ...description, sessionId, ...times });
-      if (TOLD_TO_USER.has(told.kind)) warn(String(description.properties.message));
+      const { code, message } = description.properties;
+      if (TOLD_TO_USER.has(code)) warn(String(message));
     }
   }
 
