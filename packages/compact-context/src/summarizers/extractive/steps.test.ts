@@ -302,6 +302,60 @@ describe("where the repository stands", () => {
   });
 });
 
+describe("a check in two places", () => {
+  const FAILED = "Exit code 1\nTests: 2 failed, 40 passed, 42 total";
+  const PASSED = "Tests: 12 passed, 12 total";
+  const checks = async (...steps: Message[]): Promise<string> =>
+    section(await summaryOf(steps), "Last checks")?.replace(/^.*\n\n?/, "") ?? "";
+  const inFolder = (workdir: string, result: string): Message[] =>
+    step("exec_command", { cmd: "npm test", workdir }, result);
+
+  it("is two checks, named by their folders", async () => {
+    const twice = [
+      ...bash("cd packages/api && npm test", FAILED),
+      ...bash("cd packages/web && npm test", PASSED),
+    ];
+    expect(await checks(...twice)).toBe(
+      "- `cd packages/web && npm test`: passed 12 passed, 12 total\n- `cd packages/api && npm test`: failed exit 1: 2 failed, 40 passed, 42 total",
+    );
+    const told = await summaryOf(twice);
+    expect(section(told, "Open errors")).toContain("(from `cd packages/api && npm test`)");
+    expect(told).toContain("ran `npm test` in packages/web: passed");
+    expect(await checks(...inFolder("/app/api", FAILED), ...inFolder("/app/web", PASSED))).toMatch(
+      /`cd web && npm test`: passed.*\n- `cd api && npm test`: failed/,
+    );
+  });
+
+  it("is two checks, named by a variable with two values", async () => {
+    const built = await checks(
+      ...bash("CI=1 GOOS=windows go build ./...", "Exit code 1\nsrc/tty.go:14:9: undefined: unix.Get"),
+      ...bash("CI=1 GOOS=linux go build ./...", ""),
+    );
+    expect(built).toMatch(/`GOOS=linux go build .*passed.*\n- `GOOS=windows go build .*failed/);
+  });
+
+  it.each([
+    ["cd /repo && npm test", "npm test"],
+    ["cd /repo/api && npm test", "cd /repo/api/. && CI=1 npm test"],
+    ["npm test", "cd /repo && npm test"],
+    ["cd packages/api && npm test", "cd ./packages/api/ && npm test"],
+    ["cd packages/api && npm test", "npm test"],
+  ])("is settled by the same one: %s, then %s", async (failed, passed) => {
+    const told = await summaryOf([...bash(failed, FAILED), ...bash(passed, PASSED)]);
+    expect(section(told, "Open errors")).toBeUndefined();
+    expect(section(told, "Last checks")).not.toContain("2 failed");
+  });
+
+  it("fails in both where both fail, and is open in none where both passed since", async () => {
+    const both = [...inFolder("/app/api", FAILED), ...inFolder("/app/web", FAILED)];
+    expect(section(await summaryOf(both), "Open errors")).toMatch(
+      /cd api &&[\s\S]*cd web &&|cd web &&[\s\S]*cd api &&/,
+    );
+    const since = [...both, ...inFolder("/app/web", PASSED), ...inFolder("/app/api", PASSED)];
+    expect(section(await summaryOf(since), "Open errors")).toBeUndefined();
+  });
+});
+
 describe("the last checks", () => {
   const passes = "ok  \texample.com/post\t0.4s";
 

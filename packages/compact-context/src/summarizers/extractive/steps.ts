@@ -3,6 +3,7 @@ import { isObject } from "../../errors.ts";
 import { type Action, idOf, textOf } from "./actions.ts";
 import { commandKey, isLookingCommand, worksElsewhere } from "./commands.ts";
 import { type CallResult, NOT_RECORDED, type Outcome, tookEffect } from "./outcomes.ts";
+import { leadOf, mayMeet, type Place } from "./places.ts";
 import { clipLine, oneLine, parsedJson, quotedCode } from "./text.ts";
 
 // The state that a conversation's calls lead to: verified, broken, running, committed and still to do.
@@ -12,6 +13,7 @@ export interface Step {
   readonly id: string;
   readonly call: ToolCallPart;
   readonly action: Action;
+  readonly place: Place;
   readonly outcome: Outcome;
   readonly result: CallResult | undefined;
   /** Call and result stay in the list, next to the summary. */
@@ -89,8 +91,9 @@ interface Run {
 }
 
 /** Steps with the same key did the same thing. */
-export function keyOf({ action, call }: Step): string {
-  return action.command === undefined ? `${call.name} ${action.words}` : commandKey(action.command);
+export function keyOf({ action, call, place }: Step): string {
+  if (action.command === undefined) return `${call.name} ${action.words}`;
+  return `${leadOf(place)}${commandKey(action.command)}`;
 }
 
 export type Family = "build" | "types" | "lint" | "audit" | "test";
@@ -131,19 +134,20 @@ const LATE = 25;
 
 /** The failures in the newest run of each kind of check, newest first. */
 export function findOpenErrors(steps: readonly Step[]): OpenError[] {
-  const failed = new Map<string, Step>();
+  const failed = new Map<string, { readonly kind: string; readonly step: Step }>();
   for (const step of steps) {
     const kind = step.outcome.state === "failed" ? kindOfFailure(step) : undefined;
     if (kind === undefined) continue;
-    for (const other of [kind, ...kindsOf(step)]) failed.delete(other);
-    failed.set(kind, step);
+    const kinds = new Set([kind, ...kindsOf(step)]);
+    for (const [other, { kind: its, step: one }] of failed)
+      if (kinds.has(its) && (its === "git" || mayMeet(one, step))) failed.delete(other);
+    failed.set(`${leadOf(step.place)}${kind}`, { kind, step });
   }
   const late = new Set(steps.slice(-LATE));
   const counts = (step: Step): boolean =>
     !step.stays && !isMisuse(step) && (step.outcome.verifies || isConflict(step) || late.has(step));
-  return unsettled([...failed.values()].filter(counts), steps)
-    .reverse()
-    .flatMap(openLines);
+  const newest = [...failed.values()].map(({ step }) => step).filter(counts);
+  return unsettled(newest, steps).reverse().flatMap(openLines);
 }
 
 /** What a failure is one of: of several checks in a row, the one named by the failure lines, otherwise the first. */
@@ -176,6 +180,7 @@ function kindsOf(step: Step): readonly string[] {
 
 /** Whether a passing run shows a failure of that kind to be fixed: a partial run covers only the same run. */
 function settles(run: Run, kind: string, failed: Run): boolean {
+  if (kind !== "git" && !mayMeet(run.step, failed.step)) return false;
   if (kind !== "test") return true;
   const { choice, step } = run;
   const { command = "" } = step.action;
