@@ -283,6 +283,43 @@ describe("where the repository stands", () => {
     expect(await rows("git rev-parse --abbrev-ref HEAD", "HEAD")).toContain("branch release/2");
   });
 
+  const edit = (path: string): Message[] =>
+    step("Edit", { file_path: path, old_string: "a", new_string: "b" }, "The file has been updated.");
+
+  it("tells the commit that a revert made, and where a reset ended", async () => {
+    const reverted = [
+      ...committed,
+      ...bash("git revert --no-edit HEAD", '[release/2 9f8e7d6] Revert "Weigh parcels"\n 1 file changed'),
+      ...bash("git push", "   11aa22b..9f8e7d6  release/2 -> release/2"),
+    ];
+    expect(section(await summaryOf(reverted), "Repository")).toContain('last commit 9f8e7d6 "Revert');
+    const reset = [
+      ...committed,
+      ...edit("/repo/src/scale.ts"),
+      ...bash("git reset --hard HEAD~1", "HEAD is now at 0000aaa Start"),
+    ];
+    const told = section(await summaryOf(reset), "Repository");
+    expect(told).toContain('last commit 0000aaa "Start"');
+    expect(told).not.toContain("scale.ts");
+  });
+
+  it("tells no last commit where it was taken back, also not that of an earlier round", async () => {
+    const undone = bash("git reset --soft HEAD~1 && git status --short", "M  src/scale.ts");
+    expect(section(await summaryOf([...committed, ...undone]), "Repository")).not.toContain("last commit");
+    const first = await summaryOf(committed);
+    expect(section(await summaryOf(undone, "task_state", first), "Repository")).not.toContain("last commit");
+    const unstaged = [...committed, ...bash("git reset HEAD src/scale.ts", "")];
+    expect(section(await summaryOf(unstaged), "Repository")).toContain("last commit 4f0c2aa");
+  });
+
+  it.each(["git checkout -- src/scale.ts", "git restore src/", "git checkout . && git status"])(
+    "tells no file as changed that was restored: %s",
+    async (command) => {
+      const told = await summaryOf([...committed, ...edit("/repo/src/scale.ts"), ...bash(command, "")]);
+      expect(section(told, "Repository")).not.toContain("scale.ts");
+    },
+  );
+
   it("takes no commit of a repository that was made for a try", async () => {
     const tried = bash(
       'cd /tmp && mkdir scales && cd scales && git init && echo a > file.txt && git add . && git commit -m "try"',

@@ -5,6 +5,7 @@ import { commandKey, isLookingCommand, worksElsewhere } from "./commands.ts";
 import { type CallResult, NOT_RECORDED, type Outcome, tookEffect } from "./outcomes.ts";
 import { leadOf, mayMeet, type Place } from "./places.ts";
 import { clipLine, oneLine, parsedJson, quotedCode } from "./text.ts";
+import { discardedBy, headAfter, isAmong } from "./undoing.ts";
 
 // The state that a conversation's calls lead to: verified, broken, running, committed and still to do.
 
@@ -295,7 +296,7 @@ const ON_BRANCH =
 const SHOWS_BRANCH = /^(?:cd \S+ && )?git(?: -C \S+)? (?:branch --show-current|rev-parse --abbrev-ref HEAD)$/;
 const COMMITTED = /^\[(\S{1,120}) (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.{1,140})/m;
 const PUSH = /\bgit\b(?: -C \S+)? push\b/;
-const COMMIT = /\bgit\b(?: -C \S+)? commit\b/;
+const COMMIT = /\bgit\b(?: -C \S+)? (?:commit|revert|cherry-pick|merge)\b/;
 const UP_TO_DATE = /^Your branch is up to date with '[^'/]+\/([^']+)'/m;
 /** It prints nothing when all went well. */
 const QUIET_COMMIT =
@@ -315,6 +316,8 @@ export interface Repository {
   readonly branch: string;
   /** The last commit: its id and its title, and its branch where another one was taken since. */
   readonly commit: string;
+  /** True if commits were taken back, so that the last one is not known. */
+  readonly rewritten: boolean;
   /** True if a push was seen after it. */
   readonly pushed: boolean;
   /** Files changed since, those changed last at the end. */
@@ -342,6 +345,14 @@ function commitIn({ command = "", words }: Action, { state }: Outcome, printed: 
     : undefined;
 }
 
+function headIn(command: string, { state }: Outcome, printed: string): string | undefined {
+  return state === "failed" ? undefined : headAfter(command, printed);
+}
+
+function hasArrived(command: string, { state }: Outcome, printed: string): boolean {
+  return PUSH.test(command) && state !== "failed" && PUSHED.test(printed) && !NOT_PUSHED.test(printed);
+}
+
 export function readRepository(steps: readonly Step[]): Repository {
   let branch = "";
   let commit = "";
@@ -349,38 +360,49 @@ export function readRepository(steps: readonly Step[]): Repository {
   /** The branch of the commit. */
   let on = "";
   let pushed = false;
+  let rewritten = false;
   steps.forEach(({ action, outcome, result }, index) => {
     const { command = "" } = action;
     if (!/\bgit\b/.test(command) || result === undefined || worksElsewhere(command)) return;
     branch = branchIn(command, result.text) ?? branch;
-    const made = commitIn(action, outcome, result.text);
+    const made = commitIn(action, outcome, result.text) ?? headIn(command, outcome, result.text);
     if (made !== undefined) {
       commit = made;
+      rewritten = made === "";
       on = branch;
-      at = index;
+      if (made !== "") at = index;
       pushed = false;
     }
     const known = UP_TO_DATE.exec(result.text)?.[1];
     if (known === on && known === branch && !COMMIT.test(command)) pushed = true;
-    const arrived = PUSHED.test(result.text) && !NOT_PUSHED.test(result.text);
-    if (PUSH.test(command) && outcome.state !== "failed" && arrived) pushed = true;
+    if (hasArrived(command, outcome, result.text)) pushed = true;
   });
-  const since = steps
-    .slice(at + 1)
-    .filter(({ outcome }) => tookEffect(outcome))
-    .flatMap(({ action }) => action.files.filter(({ effect }) => effect !== "read").map(({ path }) => path))
-    .filter((path) => !NOTE.test(path));
+  const since = changedIn(steps.slice(at + 1));
   const whole = since.filter((path) => path.startsWith("/")).map((path) => path.split("/"));
   const parts = new Set(whole.flatMap((names) => names.map((_, from) => names.slice(from).join("/"))));
   const elsewhere = commit !== "" && on !== "" && on !== branch ? ` on ${on}` : "";
   return {
     branch,
     commit: `${commit}${elsewhere}`,
+    rewritten,
     pushed,
     changed: [...new Set(since)].filter(
       (path) => path.startsWith("/") || !path.includes("/") || !parts.has(path),
     ),
   };
+}
+
+/** The files that steps changed and did not restore. */
+function changedIn(steps: readonly Step[]): string[] {
+  let changed: string[] = [];
+  for (const { action, outcome } of steps) {
+    if (!tookEffect(outcome)) continue;
+    const files = action.files.filter(({ effect, path }) => effect !== "read" && !NOTE.test(path));
+    changed.push(...files.map(({ path }) => path));
+    const discarded = discardedBy(action.command ?? "");
+    if (discarded.length > 0) changed = changed.filter((path) => !isAmong(path, discarded));
+  }
+  return changed;
 }
 
 // ---- task lists
