@@ -171,6 +171,21 @@ export function commandKey(command: string): string {
   return oneLine(steps.map(({ joiner, program }, at) => (at === 0 ? "" : spaced(joiner)) + program).join(""));
 }
 
+/** The folders that a command goes to before its work, and the variables that it sets for that. */
+export function settingsOf(command: string): { folders: string[]; variables: string[] } {
+  const folders: string[] = [];
+  for (const { words, text, program } of readSteps(command)) {
+    if (words[0] === "cd" || words[0] === "pushd") folders.push(words[1] ?? "");
+    else if (!SETTING_UP.has(words[0] ?? "")) {
+      const before = text.slice(0, text.length - program.length);
+      return { folders, variables: before.match(VARIABLE) ?? [] };
+    }
+  }
+  return { folders, variables: [] };
+}
+
+const VARIABLE = /(?<!\S)[A-Za-z_]\w{0,60}=(?:"[^"]*"|'[^']*'|[^\s"'])*/g;
+
 function spaced(joiner: string): string {
   return joiner === ";" ? "; " : ` ${joiner} `;
 }

@@ -4,6 +4,7 @@ import { changeWords, type FileChange } from "./edits.ts";
 import type { Told } from "./format.ts";
 import { outcomeWords, REFUSAL, tookEffect } from "./outcomes.ts";
 import { emptiedPieces, foundPieces, reportPieces } from "./outputs.ts";
+import { placeWords } from "./places.ts";
 import type { Entry, Episode, Reading, Statement } from "./reading.ts";
 import {
   answerFirst,
@@ -327,9 +328,9 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
   }
 }
 
-function ranPiece({ action, outcome }: Step, words: string, times: number): Piece {
+function ranPiece({ action, outcome, place }: Step, words: string, times: number): Piece {
   const ended = outcomeWords(outcome);
-  const text = `${words}${times > 1 ? ` (${times} times)` : ""}${ended === "" ? "" : `: ${ended}`}`;
+  const text = `${words}${placeWords(place)}${times > 1 ? ` (${times} times)` : ""}${ended === "" ? "" : `: ${ended}`}`;
   const weight = outcome.verifies ? WEIGHTS.ran : WEIGHTS.other;
   return { kind: "ran", text, weight: action.words.startsWith("committed") ? WEIGHTS.committed : weight };
 }

@@ -3,6 +3,7 @@ import type { SummaryContext } from "../../core/ports.ts";
 import { flatMapInSteps, runAtOnce, type Steps } from "../../errors.ts";
 import { readAction } from "./actions.ts";
 import { readOutcome, readResult, tookEffect } from "./outcomes.ts";
+import { NO_PLACE, withPlaces } from "./places.ts";
 import { openReports } from "./reports.ts";
 import { liftsIn, type Standing, standing } from "./standing.ts";
 import {
@@ -125,7 +126,7 @@ const NOTICE = /<(?:task-notification|system-reminder)>/;
 export function* readInSteps(messages: readonly Message[], context?: SummaryContext): Steps<Reading> {
   const scene = yield* sceneOf(messages, context);
   yield;
-  const steps = yield* readSteps(scene);
+  const steps = withPlaces(yield* readSteps(scene));
   const entries = yield* readEntries(scene, steps);
   const requests = entries.flatMap((entry) => (entry.kind === "user" ? [entry.speech] : []));
   const { closing, nextSteps } = lastWords(entries);
@@ -216,6 +217,7 @@ function* readSteps({ messages, staysOf, typed }: Scene): Steps<Step[]> {
         id: message.id,
         call,
         action,
+        place: NO_PLACE,
         outcome: readOutcome(action, result),
         result,
         stays: staysOf(message) === "whole" && answer?.stays !== false,

@@ -325,10 +325,10 @@ function runningRows({ reading: { steps, notices }, earlier, shorten }: Scene): 
 
 /** The repository's state; that of an earlier round holds until newer evidence. */
 function repositoryRows({ reading, earlier, shorten }: Scene): string[] {
-  const { branch, commit, pushed, changed } = reading.repository;
+  const { branch, commit, rewritten, pushed, changed } = reading.repository;
   const before = (start: RegExp): string | undefined =>
     earlier.rows("repository").find((row) => start.test(row));
-  const lastCommit = before(/^last commit /);
+  const lastCommit = rewritten ? undefined : before(/^last commit /);
   const rows = [
     branch === "" ? before(/^branch /) : `branch ${branch}`,
     commit === ""

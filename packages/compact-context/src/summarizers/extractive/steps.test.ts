@@ -283,6 +283,43 @@ describe("where the repository stands", () => {
     expect(await rows("git rev-parse --abbrev-ref HEAD", "HEAD")).toContain("branch release/2");
   });
 
+  const edit = (path: string): Message[] =>
+    step("Edit", { file_path: path, old_string: "a", new_string: "b" }, "The file has been updated.");
+
+  it("tells the commit that a revert made, and where a reset ended", async () => {
+    const reverted = [
+      ...committed,
+      ...bash("git revert --no-edit HEAD", '[release/2 9f8e7d6] Revert "Weigh parcels"\n 1 file changed'),
+      ...bash("git push", "   11aa22b..9f8e7d6  release/2 -> release/2"),
+    ];
+    expect(section(await summaryOf(reverted), "Repository")).toContain('last commit 9f8e7d6 "Revert');
+    const reset = [
+      ...committed,
+      ...edit("/repo/src/scale.ts"),
+      ...bash("git reset --hard HEAD~1", "HEAD is now at 0000aaa Start"),
+    ];
+    const told = section(await summaryOf(reset), "Repository");
+    expect(told).toContain('last commit 0000aaa "Start"');
+    expect(told).not.toContain("scale.ts");
+  });
+
+  it("tells no last commit where it was taken back, also not that of an earlier round", async () => {
+    const undone = bash("git reset --soft HEAD~1 && git status --short", "M  src/scale.ts");
+    expect(section(await summaryOf([...committed, ...undone]), "Repository")).not.toContain("last commit");
+    const first = await summaryOf(committed);
+    expect(section(await summaryOf(undone, "task_state", first), "Repository")).not.toContain("last commit");
+    const unstaged = [...committed, ...bash("git reset HEAD src/scale.ts", "")];
+    expect(section(await summaryOf(unstaged), "Repository")).toContain("last commit 4f0c2aa");
+  });
+
+  it.each(["git checkout -- src/scale.ts", "git restore src/", "git checkout . && git status"])(
+    "tells no file as changed that was restored: %s",
+    async (command) => {
+      const told = await summaryOf([...committed, ...edit("/repo/src/scale.ts"), ...bash(command, "")]);
+      expect(section(told, "Repository")).not.toContain("scale.ts");
+    },
+  );
+
   it("takes no commit of a repository that was made for a try", async () => {
     const tried = bash(
       'cd /tmp && mkdir scales && cd scales && git init && echo a > file.txt && git add . && git commit -m "try"',
@@ -299,6 +336,60 @@ describe("where the repository stands", () => {
     ];
     expect(section(await summaryOf(failed), "Repository")).toContain("no push seen since");
     expect(section(await summaryOf(bash("ls", "a.ts")), "Repository")).toBeUndefined();
+  });
+});
+
+describe("a check in two places", () => {
+  const FAILED = "Exit code 1\nTests: 2 failed, 40 passed, 42 total";
+  const PASSED = "Tests: 12 passed, 12 total";
+  const checks = async (...steps: Message[]): Promise<string> =>
+    section(await summaryOf(steps), "Last checks")?.replace(/^.*\n\n?/, "") ?? "";
+  const inFolder = (workdir: string, result: string): Message[] =>
+    step("exec_command", { cmd: "npm test", workdir }, result);
+
+  it("is two checks, named by their folders", async () => {
+    const twice = [
+      ...bash("cd packages/api && npm test", FAILED),
+      ...bash("cd packages/web && npm test", PASSED),
+    ];
+    expect(await checks(...twice)).toBe(
+      "- `cd packages/web && npm test`: passed 12 passed, 12 total\n- `cd packages/api && npm test`: failed exit 1: 2 failed, 40 passed, 42 total",
+    );
+    const told = await summaryOf(twice);
+    expect(section(told, "Open errors")).toContain("(from `cd packages/api && npm test`)");
+    expect(told).toContain("ran `npm test` in packages/web: passed");
+    expect(await checks(...inFolder("/app/api", FAILED), ...inFolder("/app/web", PASSED))).toMatch(
+      /`cd web && npm test`: passed.*\n- `cd api && npm test`: failed/,
+    );
+  });
+
+  it("is two checks, named by a variable with two values", async () => {
+    const built = await checks(
+      ...bash("CI=1 GOOS=windows go build ./...", "Exit code 1\nsrc/tty.go:14:9: undefined: unix.Get"),
+      ...bash("CI=1 GOOS=linux go build ./...", ""),
+    );
+    expect(built).toMatch(/`GOOS=linux go build .*passed.*\n- `GOOS=windows go build .*failed/);
+  });
+
+  it.each([
+    ["cd /repo && npm test", "npm test"],
+    ["cd /repo/api && npm test", "cd /repo/api/. && CI=1 npm test"],
+    ["npm test", "cd /repo && npm test"],
+    ["cd packages/api && npm test", "cd ./packages/api/ && npm test"],
+    ["cd packages/api && npm test", "npm test"],
+  ])("is settled by the same one: %s, then %s", async (failed, passed) => {
+    const told = await summaryOf([...bash(failed, FAILED), ...bash(passed, PASSED)]);
+    expect(section(told, "Open errors")).toBeUndefined();
+    expect(section(told, "Last checks")).not.toContain("2 failed");
+  });
+
+  it("fails in both where both fail, and is open in none where both passed since", async () => {
+    const both = [...inFolder("/app/api", FAILED), ...inFolder("/app/web", FAILED)];
+    expect(section(await summaryOf(both), "Open errors")).toMatch(
+      /cd api &&[\s\S]*cd web &&|cd web &&[\s\S]*cd api &&/,
+    );
+    const since = [...both, ...inFolder("/app/web", PASSED), ...inFolder("/app/api", PASSED)];
+    expect(section(await summaryOf(since), "Open errors")).toBeUndefined();
   });
 });
 

@@ -3,7 +3,9 @@ import { isObject } from "../../errors.ts";
 import { type Action, idOf, textOf } from "./actions.ts";
 import { commandKey, isLookingCommand, worksElsewhere } from "./commands.ts";
 import { type CallResult, NOT_RECORDED, type Outcome, tookEffect } from "./outcomes.ts";
+import { leadOf, mayMeet, type Place } from "./places.ts";
 import { clipLine, oneLine, parsedJson, quotedCode } from "./text.ts";
+import { discardedBy, headAfter, isAmong } from "./undoing.ts";
 
 // The state that a conversation's calls lead to: verified, broken, running, committed and still to do.
 
@@ -12,6 +14,7 @@ export interface Step {
   readonly id: string;
   readonly call: ToolCallPart;
   readonly action: Action;
+  readonly place: Place;
   readonly outcome: Outcome;
   readonly result: CallResult | undefined;
   /** Call and result stay in the list, next to the summary. */
@@ -89,8 +92,9 @@ interface Run {
 }
 
 /** Steps with the same key did the same thing. */
-export function keyOf({ action, call }: Step): string {
-  return action.command === undefined ? `${call.name} ${action.words}` : commandKey(action.command);
+export function keyOf({ action, call, place }: Step): string {
+  if (action.command === undefined) return `${call.name} ${action.words}`;
+  return `${leadOf(place)}${commandKey(action.command)}`;
 }
 
 export type Family = "build" | "types" | "lint" | "audit" | "test";
@@ -131,19 +135,20 @@ const LATE = 25;
 
 /** The failures in the newest run of each kind of check, newest first. */
 export function findOpenErrors(steps: readonly Step[]): OpenError[] {
-  const failed = new Map<string, Step>();
+  const failed = new Map<string, { readonly kind: string; readonly step: Step }>();
   for (const step of steps) {
     const kind = step.outcome.state === "failed" ? kindOfFailure(step) : undefined;
     if (kind === undefined) continue;
-    for (const other of [kind, ...kindsOf(step)]) failed.delete(other);
-    failed.set(kind, step);
+    const kinds = new Set([kind, ...kindsOf(step)]);
+    for (const [other, { kind: its, step: one }] of failed)
+      if (kinds.has(its) && (its === "git" || mayMeet(one, step))) failed.delete(other);
+    failed.set(`${leadOf(step.place)}${kind}`, { kind, step });
   }
   const late = new Set(steps.slice(-LATE));
   const counts = (step: Step): boolean =>
     !step.stays && !isMisuse(step) && (step.outcome.verifies || isConflict(step) || late.has(step));
-  return unsettled([...failed.values()].filter(counts), steps)
-    .reverse()
-    .flatMap(openLines);
+  const newest = [...failed.values()].map(({ step }) => step).filter(counts);
+  return unsettled(newest, steps).reverse().flatMap(openLines);
 }
 
 /** What a failure is one of: of several checks in a row, the one named by the failure lines, otherwise the first. */
@@ -176,6 +181,7 @@ function kindsOf(step: Step): readonly string[] {
 
 /** Whether a passing run shows a failure of that kind to be fixed: a partial run covers only the same run. */
 function settles(run: Run, kind: string, failed: Run): boolean {
+  if (kind !== "git" && !mayMeet(run.step, failed.step)) return false;
   if (kind !== "test") return true;
   const { choice, step } = run;
   const { command = "" } = step.action;
@@ -290,7 +296,7 @@ const ON_BRANCH =
 const SHOWS_BRANCH = /^(?:cd \S+ && )?git(?: -C \S+)? (?:branch --show-current|rev-parse --abbrev-ref HEAD)$/;
 const COMMITTED = /^\[(\S{1,120}) (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.{1,140})/m;
 const PUSH = /\bgit\b(?: -C \S+)? push\b/;
-const COMMIT = /\bgit\b(?: -C \S+)? commit\b/;
+const COMMIT = /\bgit\b(?: -C \S+)? (?:commit|revert|cherry-pick|merge)\b/;
 const UP_TO_DATE = /^Your branch is up to date with '[^'/]+\/([^']+)'/m;
 /** It prints nothing when all went well. */
 const QUIET_COMMIT =
@@ -310,6 +316,8 @@ export interface Repository {
   readonly branch: string;
   /** The last commit: its id and its title, and its branch where another one was taken since. */
   readonly commit: string;
+  /** True if commits were taken back, so that the last one is not known. */
+  readonly rewritten: boolean;
   /** True if a push was seen after it. */
   readonly pushed: boolean;
   /** Files changed since, those changed last at the end. */
@@ -337,6 +345,14 @@ function commitIn({ command = "", words }: Action, { state }: Outcome, printed: 
     : undefined;
 }
 
+function headIn(command: string, { state }: Outcome, printed: string): string | undefined {
+  return state === "failed" ? undefined : headAfter(command, printed);
+}
+
+function hasArrived(command: string, { state }: Outcome, printed: string): boolean {
+  return PUSH.test(command) && state !== "failed" && PUSHED.test(printed) && !NOT_PUSHED.test(printed);
+}
+
 export function readRepository(steps: readonly Step[]): Repository {
   let branch = "";
   let commit = "";
@@ -344,38 +360,49 @@ export function readRepository(steps: readonly Step[]): Repository {
   /** The branch of the commit. */
   let on = "";
   let pushed = false;
+  let rewritten = false;
   steps.forEach(({ action, outcome, result }, index) => {
     const { command = "" } = action;
     if (!/\bgit\b/.test(command) || result === undefined || worksElsewhere(command)) return;
     branch = branchIn(command, result.text) ?? branch;
-    const made = commitIn(action, outcome, result.text);
+    const made = commitIn(action, outcome, result.text) ?? headIn(command, outcome, result.text);
     if (made !== undefined) {
       commit = made;
+      rewritten = made === "";
       on = branch;
-      at = index;
+      if (made !== "") at = index;
       pushed = false;
     }
     const known = UP_TO_DATE.exec(result.text)?.[1];
     if (known === on && known === branch && !COMMIT.test(command)) pushed = true;
-    const arrived = PUSHED.test(result.text) && !NOT_PUSHED.test(result.text);
-    if (PUSH.test(command) && outcome.state !== "failed" && arrived) pushed = true;
+    if (hasArrived(command, outcome, result.text)) pushed = true;
   });
-  const since = steps
-    .slice(at + 1)
-    .filter(({ outcome }) => tookEffect(outcome))
-    .flatMap(({ action }) => action.files.filter(({ effect }) => effect !== "read").map(({ path }) => path))
-    .filter((path) => !NOTE.test(path));
+  const since = changedIn(steps.slice(at + 1));
   const whole = since.filter((path) => path.startsWith("/")).map((path) => path.split("/"));
   const parts = new Set(whole.flatMap((names) => names.map((_, from) => names.slice(from).join("/"))));
   const elsewhere = commit !== "" && on !== "" && on !== branch ? ` on ${on}` : "";
   return {
     branch,
     commit: `${commit}${elsewhere}`,
+    rewritten,
     pushed,
     changed: [...new Set(since)].filter(
       (path) => path.startsWith("/") || !path.includes("/") || !parts.has(path),
     ),
   };
+}
+
+/** The files that steps changed and did not restore. */
+function changedIn(steps: readonly Step[]): string[] {
+  let changed: string[] = [];
+  for (const { action, outcome } of steps) {
+    if (!tookEffect(outcome)) continue;
+    const files = action.files.filter(({ effect, path }) => effect !== "read" && !NOTE.test(path));
+    changed.push(...files.map(({ path }) => path));
+    const discarded = discardedBy(action.command ?? "");
+    if (discarded.length > 0) changed = changed.filter((path) => !isAmong(path, discarded));
+  }
+  return changed;
 }
 
 // ---- task lists
