@@ -21,8 +21,10 @@ export type HostManager = Pick<
 
 export interface HostOptions {
   /**
-   * Effect of a failure outside the run itself (archive, state, an unreadable list, the deadline). `continue`
-   * (default): the host's list is used unchanged, with a `compact.warning`, unless it is over the budget.
+   * Effect of a list that cannot be processed (unreadable, over its deadline, or over the budget while the
+   * archive fails). `continue` (default): the host's list is used unchanged, with a `compact.warning`, unless it
+   * is over the budget. A failing archive or state never stops a list that fits, and a failing summarizer has a
+   * fallback: the manager's `onWarning` and events tell of these, with `throw` too.
    */
   readonly onFailure?: "continue" | "throw";
   /** Milliseconds for processing one list, summary included. Default: 120,000. */

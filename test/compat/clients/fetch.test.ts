@@ -225,7 +225,10 @@ describe.skipIf(!ready).each(CLIENTS)("%s with a client that compacts", (name, n
 
   it("refuses what is no client", () => {
     const options = { manager: newManager() };
-    for (const wrong of [{}, null, { messages: {}, chat: {} }])
+    const ofOther = name.startsWith("openai")
+      ? new anthropicSdk.Anthropic({ apiKey: "k" })
+      : new openAi7.OpenAI({ apiKey: "k" });
+    for (const wrong of [{}, null, { messages: {}, chat: {} }, ofOther])
       expect(() => wrap(wrong, options)).toThrow(expect.objectContaining({ code: "InvalidArgument" }));
   });
 

@@ -126,3 +126,15 @@ describe.each(HOSTS)("the effect of a failure in %s", (_name, make) => {
     },
   );
 });
+
+it.each<[string, (client: never, options: { manager: CompactManager }) => unknown, object, object]>([
+  ["compactOpenAi", openai.compactOpenAi, { chat: {} }, { messages: {} }],
+  ["compactOpenAi", openai.compactOpenAi, { responses: {} }, {}],
+  ["compactAnthropic", anthropic.compactAnthropic, { messages: {} }, { chat: {}, responses: {} }],
+])("%s refuses a client of another provider", (_, wrap, own, other) => {
+  const clientOf = (interfaces: object) => ({ ...interfaces, withOptions: () => client }) as never;
+  expect(wrap(clientOf(own), { manager })).toBe(client);
+  expect(() => wrap(clientOf(other), { manager })).toThrow(
+    expect.objectContaining({ code: "InvalidArgument", place: "client" }),
+  );
+});

@@ -75,16 +75,19 @@ export interface SdkClient {
 
 /**
  * A client like the given one whose calls, through every method and helper, are compacted; clients derived by
- * `withOptions` too. Throws `InvalidArgument` for anything that is not a client.
+ * `withOptions` too. Throws `InvalidArgument` for anything that is not a client with one of these `interfaces`.
  */
 export function compactClient<Client extends SdkClient>(
   client: Client,
   options: CompactFetchOptions,
+  { name, interfaces }: { readonly name: string; readonly interfaces: readonly string[] },
 ): Client {
-  const hint = "Pass the SDK's client itself, such as new OpenAI() or new Anthropic().";
-  const check = () => isObject(client) && typeof client.withOptions === "function";
-  if (!readArgument("client", hint, check)) {
-    const message = "this is no client of the SDK: it has no withOptions";
+  const hint = `Pass the SDK's client itself, such as new ${name}().`;
+  const has = (field: string): boolean => isObject((client as SdkClient & Record<string, unknown>)[field]);
+  const isClient = (): boolean =>
+    isObject(client) && typeof client.withOptions === "function" && interfaces.some(has);
+  if (!readArgument("client", hint, isClient)) {
+    const message = `this is no client of ${name}'s SDK: it has no withOptions, or no ${interfaces.join(" or ")}`;
     throw new CompactError("InvalidArgument", message, { place: "client", hint });
   }
   const { fetch } = client as { readonly fetch?: typeof globalThis.fetch };

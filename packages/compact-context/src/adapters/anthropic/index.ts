@@ -1,14 +1,19 @@
 import type { TextModel } from "../../core/ports.ts";
 import { defined, requireKnown, requireOptions, requireText } from "../../errors.ts";
 import { TEXT_APIS, textModelOver } from "../../providers/bodies.ts";
-import { compactClient } from "../../wire/fetch.ts";
+import { type CompactFetchOptions, compactClient, type SdkClient } from "../../wire/fetch.ts";
 
 /**
  * The client with every message call compacted: `create`, `stream`, `parse`, `toolRunner`, beta calls,
  * retries, and clients created by `withOptions`. Requests that are compacted by the server pass unchanged,
  * with a warning.
  */
-export const compactAnthropic: typeof compactClient = compactClient;
+export function compactAnthropic<Client extends SdkClient & { readonly messages: object }>(
+  client: Client,
+  options: CompactFetchOptions,
+): Client {
+  return compactClient(client, options, { name: "Anthropic", interfaces: ["messages"] });
+}
 
 /** The part of an `Anthropic` client that is used. */
 export interface AnthropicClient {

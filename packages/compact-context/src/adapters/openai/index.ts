@@ -1,7 +1,7 @@
 import type { TextModel } from "../../core/ports.ts";
 import { defined, requireKnown, requireOptions, requireText } from "../../errors.ts";
 import { TEXT_APIS, textModelOver } from "../../providers/bodies.ts";
-import { compactClient } from "../../wire/fetch.ts";
+import { type CompactFetchOptions, compactClient, type SdkClient } from "../../wire/fetch.ts";
 
 /**
  * The client with every call of chat completions and responses compacted: `create`, `parse`, `stream`,
@@ -9,7 +9,11 @@ import { compactClient } from "../../wire/fetch.ts";
  * server (`previous_response_id`, `conversation`) or compact there (`context_management`) pass unchanged,
  * with a warning.
  */
-export const compactOpenAi: typeof compactClient = compactClient;
+export function compactOpenAi<
+  Client extends SdkClient & ({ readonly chat: object } | { readonly responses: object }),
+>(client: Client, options: CompactFetchOptions): Client {
+  return compactClient(client, options, { name: "OpenAI", interfaces: ["chat", "responses"] });
+}
 
 /** The part of an `OpenAI` client that is used. */
 export interface OpenAiClient {
