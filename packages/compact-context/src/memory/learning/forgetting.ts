@@ -404,8 +404,11 @@ function requestOf(order: Order, sentence: string, earlier: readonly string[]): 
 
 /** Names the memory and nothing in it, such as `your memory`: everything is meant. */
 function isMemoryItself(bare: string): boolean {
-  return bare !== "" && bare.replace(MEMORY, "").trim() === "";
+  return MEMORY_ITSELF.test(bare) && bare.replace(MEMORY, "").trim() === "";
 }
+
+/** Not what it was told: "what I just said" means that alone. */
+const MEMORY_ITSELF = /memor(?:y|ies|ia)|memória|mémoire|gedächtnis|памят/iu;
 
 /** Clauses a pronoun may refer to, nearest first. */
 function clausesBefore(before: string, earlier: readonly string[]): string[] {
