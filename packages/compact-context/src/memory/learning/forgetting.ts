@@ -384,15 +384,14 @@ function requestOf(order: Order, sentence: string, earlier: readonly string[]): 
     isOwn: ABOUT_ME.test(phrase),
   };
   const target = clause === undefined ? named : nameOf(clause);
-  const isMemory = isMemoryItself(bare);
   const strength = has(MEMORY, `${clause ?? ""} ${sentence.slice(at)}`)
     ? "memory"
     : strengthOf(order, meant, sentence.slice(at));
   if (strength === undefined) return undefined;
   return {
-    topic: isMemory ? "" : target,
+    topic: isMemoryItself(bare) ? "" : target,
     points: clauses.map(nameOf),
-    all: isMemory || ALL.test(object),
+    all: isMemoryItself(bare) || ALL.test(object),
     sure: strength === "memory" || strength === "sure",
     isLoose: strength === "memory" || (clause !== undefined && isMoreThanNamed(kind, meant)),
     isOwn: meant.isOwn,
@@ -402,13 +401,11 @@ function requestOf(order: Order, sentence: string, earlier: readonly string[]): 
   };
 }
 
-/** Names the memory and nothing in it, such as `your memory`: everything is meant. */
-function isMemoryItself(bare: string): boolean {
-  return MEMORY_ITSELF.test(bare) && bare.replace(MEMORY, "").trim() === "";
-}
-
-/** Not what it was told: "what I just said" means that alone. */
 const MEMORY_ITSELF = /memor(?:y|ies|ia)|memória|mémoire|gedächtnis|памят/iu;
+
+/** Names the memory and nothing in it, such as `your memory`: everything is meant. */
+const isMemoryItself = (bare: string): boolean =>
+  MEMORY_ITSELF.test(bare) && bare.replace(MEMORY, "").trim() === "";
 
 /** Clauses a pronoun may refer to, nearest first. */
 function clausesBefore(before: string, earlier: readonly string[]): string[] {
