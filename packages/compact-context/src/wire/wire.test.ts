@@ -679,6 +679,34 @@ describe("usage", () => {
     expect(told.at(-1)).toEqual({ ...usage, output_tokens: 5 });
   });
 
+  it("teaches the manager that made the call, where two models take turns in a session", async () => {
+    const seen: unknown[] = [];
+    const managers = new Map(
+      ["one", "two"].map((name) => {
+        const { manager } = setUp();
+        const preflight = manager.preflight.bind(manager);
+        manager.preflight = (session, list, request) => {
+          seen.push([name, request?.usage]);
+          return preflight(session, list, request);
+        };
+        return [name, manager];
+      }),
+    );
+    const { wire } = setUp({ manager: (model) => managers.get(model ?? "") as CompactManager });
+    for (const [turns, model] of ["one", "two", "one", "two"].entries()) {
+      const call = await wire(CHAT.url, {}, CHAT.bodyOf(chat(turns), { model }));
+      const told = { prompt_tokens: 100 + turns, completion_tokens: 1 };
+      await (await call.send(async () => ok({ usage: told }))).text();
+    }
+    const told = (tokens: number) => ({ prompt_tokens: tokens, completion_tokens: 1 });
+    expect(seen).toEqual([
+      ["one", undefined],
+      ["two", undefined],
+      ["one", told(100)],
+      ["two", told(101)],
+    ]);
+  });
+
   it.each([
     { prompt_tokens: -5, completion_tokens: "many" },
     { prompt_tokens: Number.MAX_SAFE_INTEGER, completion_tokens: 1, total_tokens: 2 },

@@ -88,7 +88,8 @@ export type Wire = (
 
 /** State kept for a session between its calls. */
 interface Remembered {
-  usage?: Json;
+  /** What the provider reported for the newest call of each manager. */
+  readonly usage: WeakMap<HostManager, Json>;
   /** Entries of the client's list before this index are sent without reasoning: the provider refused it. */
   withoutReasoning?: number;
   /** Reasoning blocks that the provider dropped since the previous call, by its own report. */
@@ -187,7 +188,7 @@ async function look(shared: Shared, request: Request): Promise<WireCall> {
     return { ...passed, send: told };
   }
   if (kind.counts) return countAsSent(shared, request, { session, kind, list });
-  const memory = shared.sessions.get(session) ?? {};
+  const memory = shared.sessions.get(session) ?? { usage: new WeakMap() };
   shared.sessions.set(session, memory);
   const kept = kind.keptHere?.(body) ?? body;
   return prepare({ ...request, body: kept, shared, manager, kind, session, list, memory });
@@ -234,9 +235,10 @@ function entryText(entry: unknown): string {
 
 async function prepare(call: ModelCall): Promise<WireCall> {
   const { shared, session, manager, kind, list, body, headers, memory } = call;
-  const { dropped, usage } = memory;
+  const { dropped } = memory;
+  const usage = memory.usage.get(manager);
   delete memory.dropped;
-  delete memory.usage;
+  memory.usage.delete(manager);
   try {
     const compact = shared.compactionOf(manager);
     const request = { ...beside(call), usage };
@@ -402,7 +404,7 @@ function watched({ kind, session, manager, memory, shared }: ModelCall, response
     // A stream reports the input first and the output last.
     const told = Object.entries(record).filter(([, value]) => value != null);
     usage = { ...usage, ...Object.fromEntries(told) };
-    memory.usage = usage;
+    memory.usage.set(manager, usage);
     shared.options.onUsage?.(session, usage);
   });
   return body === response.body ? response : new Response(body, response);
