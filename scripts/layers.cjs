@@ -85,6 +85,7 @@ const packages = {
     "picocolors",
     "hono",
     "@hono/node-server",
+    "undici",
   ],
 };
 

@@ -1,9 +1,9 @@
 /** Where commands ran, and with which settings: the same check in two folders is two checks. */
 
-import { argumentsValue } from "../../core/message.ts";
+import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
 import { isObject } from "../../errors.ts";
+import type { Action } from "./actions.ts";
 import { commandKey, isLookingCommand, settingsOf } from "./commands.ts";
-import type { Step } from "./steps.ts";
 import { groupBy } from "./text.ts";
 
 /** The place of a command beside the session's own; what is not told is empty. */
@@ -14,10 +14,17 @@ export interface Place {
   readonly settings: string;
 }
 
+/** A call in its place. */
+interface Placed {
+  readonly call: ToolCallPart;
+  readonly action: Action;
+  readonly place: Place;
+}
+
 export const NO_PLACE: Place = { folder: "", settings: "" };
 
 /** The steps with the places of their commands; a command that only looks around has none. */
-export function withPlaces(steps: readonly Step[]): Step[] {
+export function withPlaces<Step extends Placed>(steps: readonly Step[]): Step[] {
   const found = steps.flatMap((step) => {
     const { command } = step.action;
     if (command === undefined || isLookingCommand(command)) return [];
@@ -41,7 +48,7 @@ function nameOf(variable: string): string {
 }
 
 /** The folder that a call's arguments name. */
-function given({ call }: Step): string[] {
+function given({ call }: Placed): string[] {
   const args = argumentsValue(call);
   if (!isObject(args)) return [];
   return [args.workdir, args.cwd, args.working_directory, args.directory, args.dir_path]
@@ -91,7 +98,10 @@ function below(root: string, folder: string): string {
 }
 
 /** False where two commands ran in different places; one whose place is not told may have run in any. */
-export function mayMeet({ place: one }: Step, { place: other }: Step): boolean {
+export function mayMeet(
+  { place: one }: Pick<Placed, "place">,
+  { place: other }: Pick<Placed, "place">,
+): boolean {
   const meets = (a: string, b: string): boolean => a === "" || b === "" || a === b;
   return meets(one.folder, other.folder) && meets(one.settings, other.settings);
 }

@@ -1,7 +1,6 @@
 import type { Steps } from "../../errors.ts";
-import type { Entry, Speech } from "./reading.ts";
 import { QUESTION, type Sentence, textsOf } from "./statements.ts";
-import type { OpenError } from "./steps.ts";
+import type { OpenError, Step } from "./steps.ts";
 import { oneLine } from "./text.ts";
 
 // What people say fails, and whether it was solved.
@@ -24,11 +23,25 @@ export function reportsIn(all: readonly Sentence[]): string[] {
 const SOLVED =
   /\b(?:fixed|resolved|solved|works now|it works|works!|should (?:now )?work|no longer (?:fails?|happens?|crash\w*))\b/i;
 
+/** What somebody said in a message. */
+interface Said {
+  readonly text: string;
+  readonly sentences: readonly Sentence[];
+  readonly own: { readonly sentences: readonly Sentence[] };
+  readonly stays: "no" | "cut" | "whole";
+}
+
+/** What happened, as far as it concerns reports. */
+type Told =
+  | { readonly kind: "user" | "assistant"; readonly speech: Said }
+  | { readonly kind: "step"; readonly step: Pick<Step, "outcome"> }
+  | { readonly kind: "answer" | "foreign" };
+
 /** Where a failure comes from that a person reports. */
 export const BY_USER = "the user";
 
 /** Failures that users report, until they say that they are solved, or the assistant says so and something passed. */
-export function* openReports(entries: readonly Entry[]): Steps<OpenError[]> {
+export function* openReports(entries: readonly Told[]): Steps<OpenError[]> {
   const reports: Report[] = [];
   let passed = false;
   for (const [index, entry] of entries.entries()) {
@@ -81,7 +94,7 @@ function namingWords(text: string): Set<string> {
 }
 
 /** Adds what a user reports; what is still so was not solved. True where there is something. */
-function addReports({ sentences, stays }: Speech, reports: Report[]): boolean {
+function addReports({ sentences, stays }: Said, reports: Report[]): boolean {
   const found = [...new Set(reportsIn(sentences).map(oneLine))];
   if (found.some((line) => /\b(?:still|again)\b/i.test(line)))
     for (const report of reports.slice(-3)) report.solved = false;
