@@ -65,7 +65,7 @@ Peux-tu vérifier pourquoi la requête échoue à l'étape de création ? Elle a
 次にドキュメントを更新して、サポートのチームに知らせます。
 ボタンをもう少し大きくしてください。
 これで動きます、ありがとう。
-import { createWorker } from "./worker.ts";
+import { createWorker } from "./worker.js";
 const worker = createWorker({ name: "ledger", retries: 3 }); // see docs/retry.md, line 42
 export async function drain(queue: Queue, limit = 100): Promise<number> {
   let done = 0;
