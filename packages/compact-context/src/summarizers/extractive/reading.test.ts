@@ -288,7 +288,7 @@ it("a task list that was refused, or failed, is no plan", () => {
   expect(readConversation(messages).plan).toEqual([{ text: "Write notes", status: "pending" }]);
 });
 
-it("words that lift a rule end it, also one of an earlier summary's round", () => {
+it("words that lift a rule end it", () => {
   const lifted = [user("Never push to main."), says("ok"), user("You can push to main again."), says("ok")];
   expect(readConversation(lifted).rules).toEqual([]);
 });
